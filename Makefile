@@ -1,0 +1,69 @@
+# The front door. `make demo` and `make test` do everything on a fresh Debian 12 or Ubuntu 24.04: install what is
+# missing, configure, build, run. Nothing is done twice.
+#
+#   make demo                    train and sample the toys, write build/demo/report.html
+#   make test                    build and run all tests
+#   make build                   build/segre and the library
+#   make bench                   compare training speed with PyTorch (installs PyTorch's remaining 2 GB)
+#   make format | lint | clean
+#
+#   CUDA=1                       build for CUDA too (default where an NVIDIA GPU and nvcc are found); CUDA=0: never
+#   TORCH_DIR=/path/to/libtorch  use this LibTorch 2.11 instead of installing the wheel
+#   BUILD=build                  where to build
+#   PRESET=cpu|cuda|asan         configuration, see CMakePresets.json
+
+BUILD ?= build
+CUDA ?= $(shell command -v nvcc >/dev/null 2>&1 && nvidia-smi -L >/dev/null 2>&1 && echo 1 || echo 0)
+PRESET ?= $(if $(filter 1,$(CUDA)),cuda,cpu)
+TORCH_DIR ?=
+export TORCH_DIR CUDA
+
+torch_option = $(if $(TORCH_DIR),-DSEGRE_TORCH_DIR=$(TORCH_DIR),)
+say = @printf '\033[1m== %s\033[0m\n' "$(1)"
+
+.PHONY: help setup configure build test demo bench format lint clean
+
+help:
+	@sed -n '4,14s/^# \{0,1\}//p' Makefile
+
+setup:
+	@scripts/setup.sh build
+
+configure: setup
+	$(call say,configure ($(PRESET), $(BUILD)/))
+	@cmake --preset $(PRESET) -B $(BUILD) $(torch_option) > $(BUILD).configure.log 2>&1 || { cat $(BUILD).configure.log; exit 1; }
+	@mv $(BUILD).configure.log $(BUILD)/configure.log
+
+build: configure
+	$(call say,build)
+	@cmake --build $(BUILD)
+
+test: setup-test build
+	$(call say,test)
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel 2
+
+.PHONY: setup-test setup-bench setup-lint
+setup-test setup-bench setup-lint:
+	@scripts/setup.sh $(subst setup-,,$@)
+
+demo: build
+	$(call say,demo)
+	@$(BUILD)/segre demo --out $(BUILD)/demo
+
+bench: setup-bench build
+	$(call say,bench)
+	@bench/run.sh $(BUILD)
+
+sources = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp' '*.cu')
+
+format: setup-lint
+	@clang-format -i $(sources)
+
+lint: setup-lint configure
+	$(call say,clang-format)
+	@clang-format --dry-run --Werror $(sources)
+	$(call say,clang-tidy)
+	@scripts/lint.sh $(BUILD)
+
+clean:
+	rm -rf build build-* runs

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace segre::cli {
+
+/// What every command gets.
+struct Context {
+  std::string command_line;  ///< as typed, for run.json
+};
+
+/// Adds one subcommand to the program: its options, its example, and what it does when chosen.
+using AddCommand = void (*)(CLI::App& app, Context& context);
+
+void add_demo(CLI::App& app, Context& context);
+void add_train(CLI::App& app, Context& context);
+void add_sample(CLI::App& app, Context& context);
+void add_keys(CLI::App& app, Context& context);
+void add_doctor(CLI::App& app, Context& context);
+void add_version(CLI::App& app, Context& context);
+
+/// "90", "90s", "5m", "1h" -> seconds; InputError otherwise.
+double parse_duration(const std::string& option, const std::string& text);
+
+/// The folder share/segre that lies beside the program (or where SEGRE_SHARE says).
+std::string share_folder();
+
+}  // namespace segre::cli

@@ -1,0 +1,2 @@
+#include "cli/commands.h"
+namespace segre::cli { void add_demo(CLI::App&, Context&) {} }

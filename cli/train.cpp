@@ -1,0 +1,66 @@
+#include <iostream>
+
+#include "cli/commands.h"
+#include "segre/core/error.h"
+#include "segre/core/progress.h"
+#include "segre/experiment/run.h"
+
+namespace segre::cli {
+namespace {
+
+struct TrainArguments {
+  std::string config;
+  std::string out;
+  std::string data;
+  std::vector<std::string> set;
+  int64_t seed = -1;
+  std::string device = "cpu";
+  std::string max_time;
+  bool resume = false;
+};
+
+Experiment gather(const TrainArguments& arguments) {
+  Experiment experiment;
+  auto schema = schema_of(experiment);
+  if (!arguments.config.empty()) schema.read_file(arguments.config);
+  if (arguments.resume && arguments.config.empty()) schema.read_file(RunDirectory(arguments.out).config());
+  if (!arguments.data.empty()) experiment.data = arguments.data;
+  for (const auto& assignment : arguments.set) schema.set(assignment);
+  if (arguments.seed >= 0) experiment.seed = arguments.seed;
+  if (experiment.data.empty())
+    fail_input("nothing to learn: give --data SOURCE, or a CONFIG with data.source; 'segre train --data coupled --out run' is an example");
+  return experiment;
+}
+
+void train(const TrainArguments& arguments, const Context& context) {
+  const Experiment experiment = gather(arguments);
+  const RunDirectory run(arguments.out);
+  TrainRunOptions options{.device = arguments.device, .resume = arguments.resume, .command = context.command_line};
+  if (!arguments.max_time.empty()) options.max_seconds = parse_duration("--max-time", arguments.max_time);
+  const double start = now_seconds();
+  const int64_t steps = train_run(experiment, run, options);
+  Experiment resolved;
+  schema_of(resolved).read_file(run.config());
+  std::cerr << "trained " << steps << " steps in " << format_seconds(now_seconds() - start) << " into " << arguments.out << '\n';
+  if (steps < resolved.train.steps)
+    std::cerr << "stopped by a signal and saved; continue with: segre train --out " << arguments.out << " --resume\n";
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("train", "Learn a distribution from data");
+  auto arguments = std::make_shared<TrainArguments>();
+  command->add_option("CONFIG", arguments->config, "TOML file; without it our recipe is used ('segre keys' lists every key)");
+  command->add_option("--out", arguments->out, "directory for the run")->required();
+  command->add_option("--data", arguments->data, "what to learn: coupled, mixture, pinwheel, joint:FILE.csv");
+  command->add_option("--set", arguments->set, "override a key of the config: --set train.steps=100")->allow_extra_args(false);
+  command->add_option("--seed", arguments->seed, "seed of all randomness")->check(CLI::NonNegativeNumber);
+  command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
+  command->add_option("--max-time", arguments->max_time, "fit the training into this time: 60s, 5m, 1h");
+  command->add_flag("--resume", arguments->resume, "continue the run in --out from its last checkpoint");
+  command->footer("Example: segre train --data pinwheel --out runs/pinwheel --max-time 60s");
+  command->callback([arguments, &context] { train(*arguments, context); });
+}
+
+}  // namespace segre::cli

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Installs what building segre needs and this machine lacks; does nothing where nothing is missing.
+#
+#   scripts/setup.sh build    compiler, CMake, header libraries; LibTorch and plotly.js in .venv
+#   scripts/setup.sh test     and Chromium, for the test that opens the report
+#   scripts/setup.sh lint     and clang-format, clang-tidy
+#   scripts/setup.sh bench    and all of PyTorch, to compare with (2 GB more)
+#
+# TORCH_DIR=DIR uses that LibTorch; CUDA=1 installs the wheel with its CUDA libraries.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+torch_version=2.11.0
+# The two small NVIDIA libraries that libtorch_cpu itself is linked against, in the versions torch 2.11.0 asks for.
+torch_cpu_needs=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
+plotly_version=6.3.0
+
+packages=(g++ make cmake ninja-build ccache git ca-certificates python3 python3-venv
+          libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libgtest-dev)
+optional=()
+case "${1:-build}" in
+  build) ;;
+  test) optional+=(chromium) ;;
+  lint) packages+=(clang-format clang-tidy) ;;
+  bench) ;;
+  *) echo "setup.sh: unknown part '$1' (build, test, lint, bench)" >&2; exit 2 ;;
+esac
+
+say() { printf '\033[1m== %s\033[0m\n' "$*"; }
+installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else return 1; fi
+}
+
+apt_install() {
+  as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+install_packages() {
+  local missing=() package
+  for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
+  [ ${#missing[@]} = 0 ] && return
+  say "install Debian packages: ${missing[*]}"
+  if ! command -v apt-get >/dev/null || ! apt_install "${missing[@]}"; then
+    echo "These packages could not be installed from here. Run this, then make again:" >&2
+    echo "  sudo apt-get update && sudo apt-get install -y ${missing[*]}" >&2
+    exit 1
+  fi
+}
+
+install_optional() {
+  local package
+  for package in "${optional[@]}"; do
+    installed "$package" && continue
+    # Asked once a checkout: where a distribution does not have it, the test that wants it is skipped.
+    [ -e ".venv/without-$package" ] && continue
+    say "install Debian package: $package (for the browser test)"
+    if ! apt_install "$package"; then
+      mkdir -p .venv && touch ".venv/without-$package"
+      echo "$package could not be installed; the tests that need it will be skipped. To have them: sudo apt-get install -y $package" >&2
+    fi
+  done
+}
+
+# A Python that can make virtual environments: the first on the PATH may be one that cannot.
+find_python() {
+  local python
+  for python in python3 /usr/bin/python3; do
+    if "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+      echo "$python"
+      return
+    fi
+  done
+  echo "No Python 3.10 or newer with venv was found. Run this, then make again:" >&2
+  echo "  sudo apt-get update && sudo apt-get install -y python3 python3-venv" >&2
+  exit 1
+}
+
+pip_install() {
+  if ! .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; then
+    echo "Installing from PyPI failed. Check the network, or run this, then make again:" >&2
+    echo "  $PWD/.venv/bin/python -m pip install $*" >&2
+    exit 1
+  fi
+}
+
+# once NAME COMMAND...: runs it unless it has succeeded before in this checkout.
+once() {
+  local stamp=".venv/done-$1"
+  shift
+  [ -e "$stamp" ] && return
+  "$@"
+  touch "$stamp"
+}
+
+make_venv() {
+  local python
+  python=$(find_python)
+  say "make a virtual environment in .venv"
+  "$python" -m venv .venv
+}
+
+install_plotly() {
+  say "install plotly.js $plotly_version (for reports)"
+  pip_install --no-deps --target .venv/plotly-wheel "plotly==$plotly_version"
+  cp .venv/plotly-wheel/plotly/package_data/plotly.min.js .venv/plotly.min.js
+  rm -rf .venv/plotly-wheel
+}
+
+link_torch() {
+  ln -sfn "$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/torch" .venv/torch
+}
+
+install_torch_cpu() {
+  say "install LibTorch $torch_version for the CPU (0.55 GB)"
+  pip_install --no-deps "torch==$torch_version" "${torch_cpu_needs[@]}"
+  link_torch
+}
+
+install_torch_full() {
+  say "install PyTorch $torch_version with its CUDA libraries (2.7 GB)"
+  pip_install "torch==$torch_version" numpy
+  link_torch
+  touch .venv/done-torch-cpu
+}
+
+install_packages
+once venv make_venv
+once plotly-$plotly_version install_plotly
+if [ "${1:-build}" = bench ] || { [ "${CUDA:-0}" = 1 ] && [ -z "${TORCH_DIR:-}" ]; }; then
+  once torch-full install_torch_full
+elif [ -z "${TORCH_DIR:-}" ]; then
+  once torch-cpu install_torch_cpu
+elif [ ! -e "$TORCH_DIR/lib/libtorch_cpu.so" ]; then
+  echo "TORCH_DIR=$TORCH_DIR: no lib/libtorch_cpu.so in it; expected an unpacked LibTorch $torch_version or the wheel's torch folder" >&2
+  exit 2
+fi
+install_optional

@@ -1,0 +1,224 @@
+#include "segre/config/schema.h"
+
+#define TOML_HEADER_ONLY 1
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+
+#include "segre/core/error.h"
+#include "segre/io/files.h"
+
+namespace segre {
+
+struct ConfigSchema::Value {
+  const toml::node& node;
+};
+
+namespace {
+
+std::string print_number(double value) {
+  // The shortest digits that read back as the same number, with a point so that TOML sees a float.
+  for (int digits = 1; digits <= 17; ++digits) {
+    std::ostringstream out;
+    out.precision(digits);
+    out << value;
+    if (std::stod(out.str()) == value) {
+      const std::string text = out.str();
+      return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+    }
+  }
+  return std::to_string(value);
+}
+
+std::string print_bound(double value) {
+  std::ostringstream out;
+  out << value;
+  return out.str();
+}
+
+std::string describe(const Range& range, const std::string& kind) {
+  if (std::isinf(range.low) && std::isinf(range.high)) return kind;
+  if (std::isinf(range.high)) return kind + ", at least " + print_bound(range.low);
+  return kind + " from " + print_bound(range.low) + " to " + print_bound(range.high);
+}
+
+bool within(double value, const Range& range) { return value >= range.low && value <= range.high; }
+
+std::string quote(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string print_node(const toml::node& node) {
+  std::ostringstream out;
+  node.visit([&](const auto& typed) { out << typed; });
+  return out.str();
+}
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+void ConfigSchema::integer(const std::string& key, int64_t* target, Range range, const std::string& help) {
+  keys_.push_back({key, help, describe(range, "a whole number"),
+                   [=](const Value& value) {
+                     const auto number = value.node.value_exact<int64_t>();
+                     if (!number || !within(static_cast<double>(*number), range)) return false;
+                     *target = *number;
+                     return true;
+                   },
+                   [=] { return std::to_string(*target); }});
+}
+
+void ConfigSchema::number(const std::string& key, double* target, Range range, const std::string& help) {
+  keys_.push_back({key, help, describe(range, "a number"),
+                   [=](const Value& value) {
+                     if (!value.node.is_number()) return false;
+                     const double number = *value.node.value<double>();
+                     if (!within(number, range)) return false;
+                     *target = number;
+                     return true;
+                   },
+                   [=] { return print_number(*target); }});
+}
+
+void ConfigSchema::flag(const std::string& key, bool* target, const std::string& help) {
+  keys_.push_back({key, help, "true or false",
+                   [=](const Value& value) {
+                     const auto found = value.node.value_exact<bool>();
+                     if (found) *target = *found;
+                     return found.has_value();
+                   },
+                   [=] { return std::string(*target ? "true" : "false"); }});
+}
+
+void ConfigSchema::text(const std::string& key, std::string* target, const std::string& help) {
+  keys_.push_back({key, help, "a text in quotes",
+                   [=](const Value& value) {
+                     const auto found = value.node.value_exact<std::string>();
+                     if (found) *target = *found;
+                     return found.has_value();
+                   },
+                   [=] { return quote(*target); }});
+}
+
+void ConfigSchema::integers(const std::string& key, std::vector<int64_t>* target, Range range, const std::string& help) {
+  keys_.push_back({key, help, "a list of whole numbers, each " + describe(range, "one"),
+                   [=](const Value& value) {
+                     const auto* array = value.node.as_array();
+                     if (array == nullptr) return false;
+                     std::vector<int64_t> found;
+                     for (const auto& element : *array) {
+                       const auto number = element.value_exact<int64_t>();
+                       if (!number || !within(static_cast<double>(*number), range)) return false;
+                       found.push_back(*number);
+                     }
+                     *target = std::move(found);
+                     return true;
+                   },
+                   [=] {
+                     std::string out = "[";
+                     for (const int64_t number : *target) out += (out.size() > 1 ? ", " : "") + std::to_string(number);
+                     return out + "]";
+                   }});
+}
+
+void ConfigSchema::choice_by_index(const std::string& key, const std::vector<std::string>& names, const std::string& help,
+                                   const std::function<void(size_t)>& assign, const std::function<size_t()>& current) {
+  std::string expected = "one of ";
+  for (const auto& name : names) expected += (name == names.front() ? "" : ", ") + quote(name);
+  keys_.push_back({key, help, expected,
+                   [=](const Value& value) {
+                     const auto found = value.node.value_exact<std::string>();
+                     const auto at = found ? std::find(names.begin(), names.end(), *found) : names.end();
+                     if (at == names.end()) return false;
+                     assign(static_cast<size_t>(at - names.begin()));
+                     return true;
+                   },
+                   [=] { return quote(names[current()]); }});
+}
+
+std::string ConfigSchema::nearest(const std::string& key) const {
+  const auto closer = [&](const Key& x, const Key& y) { return edit_distance(key, x.name) < edit_distance(key, y.name); };
+  return std::min_element(keys_.begin(), keys_.end(), closer)->name;
+}
+
+void ConfigSchema::assign(const std::string& key, const Value& value, const std::string& place) {
+  const auto at = std::find_if(keys_.begin(), keys_.end(), [&](const Key& candidate) { return candidate.name == key; });
+  if (at == keys_.end()) fail_input(place, ": unknown key ", key, "; the nearest known key is ", nearest(key));
+  if (!at->assign(value)) fail_input(place, ": ", key, " = ", print_node(value.node), ": expected ", at->expected);
+}
+
+void ConfigSchema::read_table(const void* table, const std::string& prefix, const std::string& name) {
+  for (const auto& [key, node] : *static_cast<const toml::table*>(table)) {
+    const std::string full = prefix + std::string(key.str());
+    if (const auto* nested = node.as_table()) {
+      read_table(nested, full + ".", name);
+    } else {
+      assign(full, Value{node}, concat(name, ":", key.source().begin.line));
+    }
+  }
+}
+
+void ConfigSchema::read_text(const std::string& toml, const std::string& name) {
+  try {
+    const toml::table table = toml::parse(toml, name);
+    read_table(&table, "", name);
+  } catch (const toml::parse_error& error) {
+    fail_input(name, ":", error.source().begin.line, ": not valid TOML: ", error.description());
+  }
+}
+
+void ConfigSchema::read_file(const std::filesystem::path& path) { read_text(segre::read_file(path), path.string()); }
+
+void ConfigSchema::set(const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) fail_input("--set ", assignment, ": expected key=value");
+  const std::string key = assignment.substr(0, equals);
+  const std::string value = assignment.substr(equals + 1);
+  toml::table table;
+  try {
+    table = toml::parse("value = " + value);
+  } catch (const toml::parse_error&) {
+    table.insert("value", value);  // a bare word
+  }
+  if (!table.contains("value")) table.insert("value", value);
+  assign(key, Value{*table.get("value")}, "--set");
+}
+
+std::string ConfigSchema::to_toml(bool with_help) const {
+  std::string out;
+  std::string table;
+  for (const Key& key : keys_) {
+    const size_t dot = key.name.rfind('.');
+    const std::string head = dot == std::string::npos ? "" : key.name.substr(0, dot);
+    if (head != table) {
+      out += concat(out.empty() ? "" : "\n", "[", head, "]\n");
+      table = head;
+    }
+    if (with_help) out += concat("# ", key.help, " (", key.expected, ")\n");
+    out += concat(dot == std::string::npos ? key.name : key.name.substr(dot + 1), " = ", key.print(), "\n");
+  }
+  return out;
+}
+
+}  // namespace segre

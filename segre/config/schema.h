@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace segre {
+
+/// Numbers a key accepts, both ends included.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+
+/// The keys a config may have. Each is declared once, bound to the variable it sets; reading, checking, help and the
+/// resolved copy all come from that declaration, so they cannot disagree. Knows no stage of the program.
+///
+///   double lr = 1e-3;
+///   schema.number("train.lr", &lr, {0, 1}, "learning rate at its highest");
+///   schema.read_file("run.toml");          // [train]  lr = 2e-3
+///   schema.set("train.lr=5e-4");           // as --set does
+///
+/// Strict: an unknown key, a wrong type or a value out of range throws InputError with place, key, value, what was
+/// expected and, for unknown keys, the nearest known one.
+class ConfigSchema {
+ public:
+  void integer(const std::string& key, int64_t* target, Range range, const std::string& help);
+  void number(const std::string& key, double* target, Range range, const std::string& help);
+  void flag(const std::string& key, bool* target, const std::string& help);
+  void text(const std::string& key, std::string* target, const std::string& help);
+  void integers(const std::string& key, std::vector<int64_t>* target, Range range, const std::string& help);
+
+  /// A named choice.
+  template <class E>
+  void choice(const std::string& key, E* target, std::vector<std::pair<std::string, E>> choices, const std::string& help) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : choices) names.push_back(name);
+    choice_by_index(
+        key, names, help,
+        [target, choices](size_t index) { *target = choices[index].second; },
+        [target, choices]() {
+          size_t index = 0;
+          while (index + 1 < choices.size() && choices[index].second != *target) ++index;
+          return index;
+        });
+  }
+
+  /// Reads a TOML file into the bound variables.
+  void read_file(const std::filesystem::path& path);
+  /// Reads TOML text; `name` stands for the file in messages.
+  void read_text(const std::string& toml, const std::string& name);
+  /// Applies one `key=value` of the command line. A bare word is taken as text.
+  void set(const std::string& assignment);
+  /// All keys with their present values as TOML, tables in order of declaration; with each key's help as a comment
+  /// where asked.
+  std::string to_toml(bool with_help) const;
+
+ private:
+  struct Value;  // a TOML value and where it stands
+  struct Key {
+    std::string name;
+    std::string help;
+    std::string expected;
+    std::function<bool(const Value&)> assign;  // false: wrong type or value
+    std::function<std::string()> print;
+  };
+
+  void choice_by_index(const std::string& key, const std::vector<std::string>& names, const std::string& help,
+                       const std::function<void(size_t)>& assign, const std::function<size_t()>& current);
+  void assign(const std::string& key, const Value& value, const std::string& place);
+  void read_table(const void* table, const std::string& prefix, const std::string& name);
+  std::string nearest(const std::string& key) const;
+
+  std::vector<Key> keys_;
+};
+
+}  // namespace segre

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace segre {
+
+/// The run failed: a full disk, a diverged training, a missing device. The command line exits with 1.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What the user gave is wrong: a file, an option, a config key. The command line exits with 2.
+/// The message is one line that names the place, the value found and what was expected.
+class InputError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Streams all parts into one string: concat("step ", 3) == "step 3".
+template <class... Parts>
+std::string concat(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+/// Throws Error with the concatenated parts as its message.
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
+  throw Error(concat(parts...));
+}
+
+/// Throws InputError with the concatenated parts as its message.
+template <class... Parts>
+[[noreturn]] void fail_input(const Parts&... parts) {
+  throw InputError(concat(parts...));
+}
+
+}  // namespace segre

@@ -1,0 +1,72 @@
+#include "segre/core/memory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iomanip>
+#include <limits>
+#include <sstream>
+
+#include "segre/core/error.h"
+
+#ifdef SEGRE_CUDA
+#include <cuda_runtime.h>
+#endif
+
+namespace segre {
+namespace {
+
+constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
+int64_t kernel_available() {
+  std::ifstream in("/proc/meminfo");
+  for (std::string key, unit; in >> key;) {
+    int64_t kilobytes = 0;
+    if (in >> kilobytes && key == "MemAvailable:") return kilobytes * 1024;
+    std::getline(in, unit);
+  }
+  return kUnlimited;
+}
+
+int64_t number_in(const char* path) {
+  std::ifstream in(path);
+  int64_t value = 0;
+  return in >> value ? value : kUnlimited;  // "max", or no such file: no limit
+}
+
+int64_t container_available() {
+  const int64_t limit = number_in("/sys/fs/cgroup/memory.max");
+  const int64_t used = number_in("/sys/fs/cgroup/memory.current");
+  return limit == kUnlimited || used == kUnlimited ? kUnlimited : std::max<int64_t>(0, limit - used);
+}
+
+}  // namespace
+
+int64_t available_memory(torch::Device device) {
+  if (device.is_cuda()) {
+#ifdef SEGRE_CUDA
+    size_t free = 0;
+    size_t total = 0;
+    if (cudaMemGetInfo(&free, &total) == cudaSuccess) return static_cast<int64_t>(free);
+#endif
+    return 0;
+  }
+  return std::min(kernel_available(), container_available());
+}
+
+void require_memory(int64_t bytes, const std::string& what, torch::Device device) {
+  const int64_t available = available_memory(device);
+  if (bytes > available)
+    fail_input(what, " needs ", format_bytes(bytes), ", ", format_bytes(available), " are free on ", device.str());
+}
+
+std::string format_bytes(int64_t bytes) {
+  static const char* const kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  auto value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024.0 && unit < 6; ++unit) value /= 1024.0;
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(unit == 0 ? 0 : 1) << value << ' ' << kUnits[unit];
+  return out.str();
+}
+
+}  // namespace segre

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "segre/core/torch.h"
+
+namespace segre {
+
+/// Bytes that can still be allocated on a device: free memory of the GPU; on the CPU what the kernel calls available,
+/// or what the container's limit leaves, whichever is less.
+int64_t available_memory(torch::Device device);
+
+/// Throws InputError before an allocation that cannot succeed: "the batch needs 12.3 GB, 4.0 GB are free on cpu".
+void require_memory(int64_t bytes, const std::string& what, torch::Device device);
+
+/// 1536 -> "1.5 kB".
+std::string format_bytes(int64_t bytes);
+
+}  // namespace segre

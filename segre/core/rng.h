@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+#include "segre/core/torch.h"
+
+namespace segre {
+
+/// What a random number is for. Each purpose is its own stream, so drawing more of one never shifts another.
+/// The values are part of the file format: a run is reproduced only while they stay.
+enum class Purpose : uint64_t {
+  initial_weights = 1,
+  training_data = 2,
+  training_time = 3,
+  training_noise = 4,
+  sampling_noise = 5,
+  readout = 6,
+  probe = 7,
+};
+
+/// A counter-based source of random numbers: number `index` of a stream is a pure function of
+/// (seed, stream, index), the same on CPU and CUDA, for any batch size, thread count and order of calls.
+struct RandomStream {
+  uint64_t seed = 0;    ///< the user's seed
+  uint64_t stream = 0;  ///< which sequence; see Purpose
+
+  RandomStream() = default;
+  RandomStream(uint64_t seed_in, Purpose purpose) : seed(seed_in), stream(static_cast<uint64_t>(purpose)) {}
+};
+
+/// Fills `out` (contiguous float32 or float64, CPU or CUDA) with standard normals number first_index, first_index + 1, ...
+/// float64 receives the float32 numbers. Returns out.
+torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, uint64_t first_index);
+
+/// As fill_normal, uniform on [0, 1) in multiples of 2^-24.
+torch::Tensor fill_uniform(torch::Tensor out, const RandomStream& random, uint64_t first_index);
+
+/// Number `index` of the stream as a float64 uniform on [0, 1) in multiples of 2^-53 (two words of one block).
+double uniform_double(const RandomStream& random, uint64_t index);
+
+/// Device kernels behind the fill functions, for one part of a buffer; rng.cu and rng.cpp define them.
+namespace detail {
+enum class Draw { normal, uniform };
+void fill_cpu(float* out, int64_t count, Draw draw, const RandomStream& random, uint64_t first_index);
+void fill_cuda(float* out, int64_t count, Draw draw, uint64_t seed, uint64_t stream, uint64_t first_index,
+               void* cuda_stream);
+}  // namespace detail
+
+}  // namespace segre

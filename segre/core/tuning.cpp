@@ -1,0 +1,16 @@
+#include "segre/core/tuning.h"
+
+#include <malloc.h>
+
+#include "segre/core/torch.h"
+
+namespace segre {
+
+void tune_process() {
+  constexpr int kKeepBelow = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, kKeepBelow);
+  mallopt(M_TRIM_THRESHOLD, kKeepBelow);
+  at::globalContext().setFlushDenormal(true);
+}
+
+}  // namespace segre

@@ -1,0 +1,119 @@
+#include "segre/data/joint_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "segre/core/error.h"
+#include "segre/io/csv.h"
+
+namespace segre {
+namespace {
+
+constexpr double kSumTolerance = 1e-6;
+
+bool is_integer(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// Sorted as numbers where all are integers ("2" before "10"), as text otherwise.
+std::vector<std::string> sorted_labels(const std::set<std::string>& found) {
+  std::vector<std::string> labels(found.begin(), found.end());
+  if (std::all_of(labels.begin(), labels.end(), is_integer))
+    std::sort(labels.begin(), labels.end(), [](const auto& x, const auto& y) { return std::stoll(x) < std::stoll(y); });
+  return labels;
+}
+
+double parse_probability(const std::string& file, const CsvRow& row) {
+  const std::string& text = row.fields.back();
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0.0 && value <= 1.0))
+    fail_input(file, ":", row.line, ": column p holds '", text, "', a number from 0 to 1 was expected");
+  return value;
+}
+
+std::vector<Variable> find_variables(const std::string& file, const std::vector<CsvRow>& rows) {
+  const auto& header = rows.front().fields;
+  if (header.size() < 2 || header.back() != "p")
+    fail_input(file, ":", rows.front().line, ": last column is '", header.back(), "', expected variable names and, last, p");
+  std::vector<Variable> variables;
+  std::set<std::string> seen;
+  for (size_t i = 0; i + 1 < header.size(); ++i) {
+    if (!seen.insert(header[i]).second) fail_input(file, ":", rows.front().line, ": variable '", header[i], "' is named twice");
+    std::set<std::string> labels;
+    for (size_t r = 1; r < rows.size(); ++r) {
+      if (rows[r].fields[i].empty()) fail_input(file, ":", rows[r].line, ": column ", header[i], " is empty, a label was expected");
+      labels.insert(rows[r].fields[i]);
+    }
+    variables.push_back({header[i], static_cast<int64_t>(labels.size()), sorted_labels(labels)});
+  }
+  return variables;
+}
+
+}  // namespace
+
+JointTable make_joint_table(const Space& space, const torch::Tensor& labelings, const torch::Tensor& weights) {
+  check_labels(space, labelings);
+  const auto keep = (weights > 0).nonzero().squeeze(1);
+  const auto kept = weights.index_select(0, keep).to(torch::kFloat64);
+  if (kept.numel() == 0) fail_input("a joint distribution needs at least one labeling with positive probability");
+  return {space, labelings.index_select(0, keep).contiguous(), kept / kept.sum()};
+}
+
+JointTable read_joint_csv(const std::filesystem::path& path) {
+  const std::string file = path.string();
+  const auto rows = read_csv(path);
+  if (rows.size() < 2) fail_input(file, ": has a header and no labelings");
+  const auto variables = find_variables(file, rows);
+  std::vector<std::map<std::string, int64_t>> number(variables.size());
+  for (size_t i = 0; i < variables.size(); ++i)
+    for (size_t j = 0; j < variables[i].label_names.size(); ++j)
+      number[i][variables[i].label_names[j]] = static_cast<int64_t>(j);
+
+  std::map<std::vector<int64_t>, int64_t> line_of;
+  std::vector<int64_t> labels;
+  std::vector<double> p;
+  for (size_t r = 1; r < rows.size(); ++r) {
+    std::vector<int64_t> labeling;
+    for (size_t i = 0; i < variables.size(); ++i) labeling.push_back(number[i].at(rows[r].fields[i]));
+    const auto [at, is_new] = line_of.try_emplace(labeling, rows[r].line);
+    if (!is_new) fail_input(file, ":", rows[r].line, ": this labeling was given on line ", at->second, " already");
+    p.push_back(parse_probability(file, rows[r]));
+    labels.insert(labels.end(), labeling.begin(), labeling.end());
+  }
+  const double total = std::accumulate(p.begin(), p.end(), 0.0);
+  if (std::abs(total - 1.0) > kSumTolerance)
+    fail_input(file, ": column p sums to ", total, ", expected 1 within ", kSumTolerance);
+  const auto n = static_cast<int64_t>(variables.size());
+  return make_joint_table(Space::table(variables), torch::tensor(labels, torch::kInt64).view({-1, n}),
+                          torch::tensor(p, torch::kFloat64));
+}
+
+JointSampler::JointSampler(const JointTable& table) : labelings_(table.labelings) {
+  cumulative_.resize(table.p.numel());
+  const auto* p = table.p.data_ptr<double>();
+  std::partial_sum(p, p + table.p.numel(), cumulative_.begin());
+}
+
+torch::Tensor JointSampler::draw(const RandomStream& random, uint64_t first_item, int64_t count) const {
+  auto rows = torch::empty({count}, torch::kInt64);
+  auto* row = rows.data_ptr<int64_t>();
+  const auto last = static_cast<int64_t>(cumulative_.size()) - 1;
+  constexpr int64_t kGrain = 4096;
+  at::parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const double u = uniform_double(random, first_item + static_cast<uint64_t>(k)) * cumulative_.back();
+      const auto at = std::upper_bound(cumulative_.begin(), cumulative_.end(), u);
+      row[k] = std::min<int64_t>(at - cumulative_.begin(), last);
+    }
+  });
+  return labelings_.index_select(0, rows);
+}
+
+}  // namespace segre

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+
+#include "segre/core/rng.h"
+#include "segre/space/space.h"
+
+namespace segre {
+
+/// A known joint distribution: the labelings that can occur and their probabilities. Labelings not listed have
+/// probability 0, so a table over a huge space stays as small as its support.
+struct JointTable {
+  Space space;
+  torch::Tensor labelings;  ///< [R, n] int64, all different
+  torch::Tensor p;          ///< [R] float64, positive, summing to 1
+};
+
+/// Builds a table from labelings and weights >= 0: drops zeros and divides by the sum.
+JointTable make_joint_table(const Space& space, const torch::Tensor& labelings, const torch::Tensor& weights);
+
+/// Reads `joint:FILE.csv`: a header of variable names and, last, `p`; one row per labeling; labels are any text and
+/// are numbered in sorted order (numerically where all are integers). InputError names file, line, value and
+/// expectation for: no `p` column, a p that is not a number in [0, 1], a labeling given twice, an empty label, a sum
+/// further than 1e-6 from 1.
+JointTable read_joint_csv(const std::filesystem::path& path);
+
+/// Draws labelings number first_item ... of the stream: [count, n] int64.
+class JointSampler {
+ public:
+  explicit JointSampler(const JointTable& table);
+  torch::Tensor draw(const RandomStream& random, uint64_t first_item, int64_t count) const;
+
+ private:
+  torch::Tensor labelings_;           // [R, n]
+  std::vector<double> cumulative_;    // inclusive sums of p
+};
+
+}  // namespace segre

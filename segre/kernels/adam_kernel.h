@@ -1,0 +1,23 @@
+#pragma once
+
+#include "segre/core/torch.h"
+
+namespace segre::kernels {
+
+/// The numbers of one Adam step, bias corrections included.
+struct AdamStep {
+  double beta1, beta2, eps;
+  double rate;           ///< lr / (1 - beta1^k)
+  double inverse_root;   ///< 1 / sqrt(1 - beta2^k)
+  double keep;           ///< decay d of the average
+};
+
+/// Updates weight, m, v and average in place in one pass; see Adam for the formula. Contiguous float32 on the CPU.
+void adam_(torch::Tensor weight, const torch::Tensor& gradient, torch::Tensor m, torch::Tensor v, torch::Tensor average,
+           const AdamStep& step);
+
+/// Its twin in plain tensor operations, any device and type.
+void adam_plain_(torch::Tensor weight, const torch::Tensor& gradient, torch::Tensor m, torch::Tensor v,
+                 torch::Tensor average, const AdamStep& step);
+
+}  // namespace segre::kernels

@@ -1,0 +1,61 @@
+#include "segre/model/model.h"
+
+#include "segre/core/error.h"
+#include "segre/kernels/path_kernels.h"
+#include "segre/simplex/lift.h"
+#include "segre/simplex/tangent.h"
+
+namespace segre {
+
+Model::Model(Space space, std::shared_ptr<const Path> path, Form form, std::shared_ptr<Field> field)
+    : space_(std::move(space)), path_(std::move(path)), form_(form), field_(std::move(field)) {
+  const auto& weight = field_->parameters().front().second;
+  scales_ = variable_scales(space_, *path_, weight.options().requires_grad(false));
+}
+
+torch::Tensor Model::evidence_ratio(const torch::Tensor& t) const {
+  if (form_ != Form::evidence) return torch::empty({0}, t.options());
+  const auto at = path_->at(t);
+  return at.a / at.s.square();
+}
+
+torch::Tensor Model::network_input(const torch::Tensor& v, const torch::Tensor& t) const {
+  if (kernels::serves(v) && !v.requires_grad()) {
+    if (form_ == Form::evidence) return kernels::scaled_softmax(v, space_, evidence_ratio(t).contiguous(), scales_);
+    return kernels::scaled_softmax(v, space_, torch::ones({1}), torch::ones({space_.n_variables()}));
+  }
+  return lift(space_, form_ == Form::evidence ? v * evidence_scale(space_, *path_, t) : v);
+}
+
+torch::Tensor Model::network_output(const torch::Tensor& v, const torch::Tensor& t) const {
+  return field_->forward(network_input(v, t), t);
+}
+
+torch::Tensor Model::logits(const torch::Tensor& v, const torch::Tensor& t) const {
+  if (form_ == Form::velocity) fail("a model in the velocity form gives no label logits");
+  const auto output = network_output(v, t);
+  return form_ == Form::evidence ? output + v * evidence_scale(space_, *path_, t) : output;
+}
+
+torch::Tensor Model::endpoint(const torch::Tensor& v, const torch::Tensor& t) const {
+  if (form_ == Form::velocity) return endpoint_from_velocity(*path_, velocity(v, t), v, t);
+  return mean_corner(space_, *path_, lift(space_, logits(v, t)));
+}
+
+torch::Tensor Model::velocity(const torch::Tensor& v, const torch::Tensor& t) const {
+  if (form_ == Form::velocity) return project(space_, network_output(v, t));
+  return velocity_from_endpoint(*path_, endpoint(v, t), v, t);
+}
+
+torch::Tensor Model::velocity_at(const torch::Tensor& v, double t) const {
+  const torch::NoGradGuard no_grad;
+  const auto time = torch::full({1}, t, v.options());
+  if (form_ == Form::velocity || !kernels::serves(v)) return velocity(v, time);
+  const auto at = path_->at(t);
+  const double pull = at.ds / at.s;
+  const double evidence = form_ == Form::evidence ? at.a / (at.s * at.s) : 0.0;
+  return kernels::endpoint_velocity(network_output(v, time).contiguous(), v, space_, evidence, at.da - at.a * pull, pull,
+                                    scales_);
+}
+
+}  // namespace segre

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "segre/core/rng.h"
+
+namespace segre {
+
+/// Hands out consecutive stretches of the initial-weights stream, so that the weights depend on the seed alone.
+class WeightSource {
+ public:
+  explicit WeightSource(uint64_t seed) : random_(seed, Purpose::initial_weights) {}
+  /// Uniform on [-bound, bound].
+  torch::Tensor uniform(at::IntArrayRef shape, double bound);
+  /// Standard normal.
+  torch::Tensor normal(at::IntArrayRef shape);
+
+ private:
+  RandomStream random_;
+  uint64_t next_ = 0;
+};
+
+/// sin and cos of (k + 1) pi t / 2 for k below n: t [B] -> [B, 2 n]. Half a period of the slowest spans t in [0, 2].
+torch::Tensor time_features(const torch::Tensor& t, int64_t n);
+
+}  // namespace segre

@@ -1,0 +1,22 @@
+#include "segre/net/linear.h"
+
+#include <cmath>
+
+#include "segre/net/layers.h"
+
+namespace segre {
+
+LinearField::LinearField(const Space& space, const NetOptions& options, uint64_t seed) : n_time_(options.time_features) {
+  const int64_t S = space.n_coordinates();
+  WeightSource source(seed);
+  weight_ = add_parameter("weight", source.uniform({S, S}, 1.0 / std::sqrt(static_cast<double>(S))));
+  if (n_time_ > 0)
+    time_weight_ = add_parameter("time_weight", source.uniform({S, 2 * n_time_}, 1.0 / std::sqrt(2.0 * static_cast<double>(n_time_))));
+}
+
+torch::Tensor LinearField::forward(const torch::Tensor& W, const torch::Tensor& t) {
+  if (n_time_ == 0) return W.mm(weight_.t());
+  return torch::addmm(time_features(t, n_time_).mm(time_weight_.t()), W, weight_.t());
+}
+
+}  // namespace segre

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "segre/net/field.h"
+
+namespace segre {
+
+/// F = A W, no bias: the paper's network for the coupled binary variables. With time features f(t) it adds B f(t).
+class LinearField final : public Field {
+ public:
+  LinearField(const Space& space, const NetOptions& options, uint64_t seed);
+  torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) override;
+
+ private:
+  int64_t n_time_;
+  torch::Tensor weight_;       // [S, S]
+  torch::Tensor time_weight_;  // [S, 2 n_time]
+};
+
+}  // namespace segre

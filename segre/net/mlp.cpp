@@ -1,0 +1,55 @@
+#include "segre/net/mlp.h"
+
+#include <cmath>
+
+#include "segre/core/error.h"
+#include "segre/net/layers.h"
+
+namespace segre {
+
+MlpField::MlpField(const Space& space, const NetOptions& options, uint64_t seed)
+    : n_time_(options.time_features), gain_(options.input_gain) {
+  WeightSource source(seed);
+  int64_t in = space.n_coordinates();
+  std::vector<int64_t> widths = options.hidden;
+  widths.push_back(space.n_coordinates());
+  for (size_t k = 0; k < widths.size(); ++k) {
+    layers_.push_back(make_layer(source, k, in, widths[k], k + 1 == widths.size(), options.batch_norm));
+    in = widths[k];
+  }
+  if (n_time_ > 0)
+    time_weight_ = add_parameter("time_weight", source.uniform({widths[0], 2 * n_time_}, 1.0 / std::sqrt(2.0 * static_cast<double>(n_time_))));
+}
+
+MlpField::Layer MlpField::make_layer(WeightSource& source, size_t number, int64_t in, int64_t out, bool last, bool batch_norm) {
+  const double bound = last ? 0.0 : 1.0 / std::sqrt(static_cast<double>(in));
+  const std::string name = concat("layer", number, ".");
+  Layer layer;
+  layer.weight = add_parameter(name + "weight", source.uniform({out, in}, bound));
+  layer.bias = add_parameter(name + "bias", source.uniform({out}, bound));
+  if (batch_norm) {
+    layer.norm_weight = add_parameter(name + "norm.weight", torch::ones({in}));
+    layer.norm_bias = add_parameter(name + "norm.bias", torch::zeros({in}));
+    layer.norm_mean = add_buffer(name + "norm.mean", torch::zeros({in}));
+    layer.norm_var = add_buffer(name + "norm.var", torch::ones({in}));
+  }
+  return layer;
+}
+
+torch::Tensor MlpField::forward(const torch::Tensor& W, const torch::Tensor& t) {
+  torch::Tensor h = gain_ == 1.0 ? W : W * gain_;
+  for (size_t k = 0; k < layers_.size(); ++k) {
+    const Layer& layer = layers_[k];
+    if (k > 0) h = h.relu_();
+    if (layer.norm_weight.defined())
+      h = torch::batch_norm(h, layer.norm_weight, layer.norm_bias, layer.norm_mean, layer.norm_var, is_training(),
+                            /*momentum=*/0.1, /*eps=*/1e-5, /*cudnn_enabled=*/false);
+    // The bias row, or with time one row per item: addmm adds it while it multiplies.
+    auto shift = layer.bias;
+    if (k == 0 && n_time_ > 0) shift = torch::addmm(layer.bias, time_features(t, n_time_), time_weight_.t());
+    h = torch::addmm(shift, h, layer.weight.t());
+  }
+  return h;
+}
+
+}  // namespace segre

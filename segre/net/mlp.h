@@ -1,0 +1,29 @@
+#pragma once
+
+#include "segre/net/field.h"
+
+namespace segre {
+
+/// Dense layers with ReLU between them, time features added into the first: h = relu(A gain W + B f(t) + b), ...
+/// With batch_norm each dense layer sees a normalised input, as in the paper. The last layer starts at 0, so that an
+/// untrained model in the evidence form already knows Bayes' rule for independent variables.
+class MlpField final : public Field {
+ public:
+  MlpField(const Space& space, const NetOptions& options, uint64_t seed);
+  torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) override;
+
+ private:
+  struct Layer {
+    torch::Tensor weight;  // [out, in]
+    torch::Tensor bias;    // [out]
+    // batch normalisation of the input, undefined without: gain and shift [in], running mean and variance [in]
+    torch::Tensor norm_weight, norm_bias, norm_mean, norm_var;
+  };
+  Layer make_layer(class WeightSource& source, size_t number, int64_t in, int64_t out, bool last, bool batch_norm);
+  int64_t n_time_;
+  double gain_;
+  std::vector<Layer> layers_;
+  torch::Tensor time_weight_;  // [hidden_0, 2 n_time]
+};
+
+}  // namespace segre

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "segre/space/space.h"
+
+namespace segre {
+
+/// Value and slope of signal and noise at one time: v_t = a u + s z. T is double, or a tensor of times.
+template <class T>
+struct PathCoefficients {
+  T a;   ///< signal a_t
+  T s;   ///< noise s_t > 0
+  T da;  ///< da/dt
+  T ds;  ///< ds/dt
+};
+
+/// Default chance of reading any label wrongly at the decision time: far below what any sample can show.
+inline constexpr double kDecisionError = 1e-5;
+
+/// A Gaussian probability path on T0: given the labels beta, v_t ~ N(a_t u_beta, s_t^2 1), with
+/// u_beta = kappa_i (e_beta_i - 1/c_i) for variable i. The pair (a_t, s_t) and the scale kappa are all a path is;
+/// everything else here follows from them:
+///
+///   evidence        e = (kappa a / s^2) v        log-likelihood ratios of a variable's labels
+///   velocity        F = alpha D + (s'/s) v       D: mean endpoint u_beta given v, alpha = a' - a s'/s
+///   signal/noise    (a/s)^2
+class Path {
+ public:
+  virtual ~Path() = default;
+
+  /// Coefficients at one time.
+  virtual PathCoefficients<double> at(double t) const = 0;
+  /// Coefficients at a tensor of times, elementwise.
+  virtual PathCoefficients<torch::Tensor> at(const torch::Tensor& t) const = 0;
+  /// kappa of a variable with c labels.
+  virtual double corner_scale(int64_t n_labels) const = 0;
+  /// Where the path ends: 1, or infinity.
+  virtual double t_end() const = 0;
+  /// Its name in configs.
+  virtual std::string name() const = 0;
+};
+
+/// The paper's path along e-geodesics from noise to the smoothed corner q = eps/c + (1 - eps) e_beta:
+/// a = t, s = 1 - t, kappa = log(1 + c (1 - eps)/eps), t in [0, 1].
+std::shared_ptr<const Path> make_e_geodesic(double eps);
+
+/// The infinite-time ray of Generative Assignment Flows (2024): a = rate * t, s = 1, |u_beta| = 1, t in [0, inf).
+std::shared_ptr<const Path> make_ray(double rate);
+
+/// kappa of every variable, [n].
+torch::Tensor variable_scales(const Space& space, const Path& path, torch::TensorOptions options);
+
+/// kappa of every coordinate's variable, [S].
+torch::Tensor corner_scales(const Space& space, const Path& path, torch::TensorOptions options);
+
+/// u_beta = kappa_i (e_beta_i - 1/c_i): labels [B, n] -> [B, S].
+torch::Tensor corners(const Space& space, const Path& path, const torch::Tensor& labels, torch::TensorOptions options);
+
+/// D = kappa_i (pi_i - 1/c_i): the mean corner under label probabilities pi [*, S] -> [*, S].
+torch::Tensor mean_corner(const Space& space, const Path& path, const torch::Tensor& pi);
+
+/// The factor kappa_i a/s^2 of v in the evidence, per coordinate: t [B] -> [B, S], or one time -> [S].
+torch::Tensor evidence_scale(const Space& space, const Path& path, const torch::Tensor& t);
+
+/// F = alpha D + (s'/s) v. v, D [B, S]; t [B] or [1].
+torch::Tensor velocity_from_endpoint(const Path& path, const torch::Tensor& D, const torch::Tensor& v,
+                                     const torch::Tensor& t);
+
+/// The inverse: D = (F - (s'/s) v) / alpha.
+torch::Tensor endpoint_from_velocity(const Path& path, const torch::Tensor& F, const torch::Tensor& v,
+                                     const torch::Tensor& t);
+
+/// The first time at which reading labels from v_t errs on any of the n variables with probability at most
+/// `error` (a union bound over all wrong labels: sum_i (c_i - 1) Q(kappa_i a/(s sqrt 2))). Nothing is decided
+/// later, so models stop here.
+double decision_time(const Space& space, const Path& path, double error = kDecisionError);
+
+}  // namespace segre

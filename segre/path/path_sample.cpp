@@ -1,0 +1,52 @@
+#include "segre/path/path_sample.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "segre/kernels/path_kernels.h"
+#include "segre/simplex/tangent.h"
+
+namespace segre {
+namespace {
+
+torch::Tensor raw_noise(const Space& space, const RandomStream& random, uint64_t first_item, int64_t count,
+                        torch::TensorOptions options) {
+  const int64_t S = space.n_coordinates();
+  return fill_normal(torch::empty({count, S}, options), random, first_item * static_cast<uint64_t>(S));
+}
+
+}  // namespace
+
+torch::Tensor reference_noise(const Space& space, const RandomStream& random, uint64_t first_item, int64_t count,
+                              torch::TensorOptions options) {
+  return project(space, raw_noise(space, random, first_item, count, options));
+}
+
+torch::Tensor reference_log_density(const Space& space, const torch::Tensor& u) {
+  const double log_volume = 0.5 * static_cast<double>(space.n_dims()) * std::log(2.0 * std::numbers::pi);
+  return -0.5 * squared_norm(u) - log_volume;
+}
+
+torch::Tensor path_log_density(const Space& space, const Path& path, const torch::Tensor& v, const torch::Tensor& u_beta,
+                               double t) {
+  const auto at = path.at(t);
+  return reference_log_density(space, (v - at.a * u_beta) / at.s) - static_cast<double>(space.n_dims()) * std::log(at.s);
+}
+
+PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
+                       const RandomStream& random, uint64_t first_item, WithVelocity with_velocity) {
+  PathSample sample{labels, t, torch::ones_like(t), raw_noise(space, random, first_item, labels.size(0), t.options()), {}};
+  const auto at = path.at(t);
+  if (with_velocity == WithVelocity::no && kernels::serves(sample.v_t)) {
+    const auto kappa = variable_scales(space, path, t.options());
+    kernels::gaussian_path_(sample.v_t, space, labels, at.a.contiguous(), at.s.contiguous(), kappa);
+    return sample;
+  }
+  const auto u_0 = project(space, sample.v_t);
+  const auto u_beta = corners(space, path, labels, t.options());
+  sample.v_t = at.a.unsqueeze(1) * u_beta + at.s.unsqueeze(1) * u_0;
+  if (with_velocity == WithVelocity::yes) sample.velocity = at.da.unsqueeze(1) * u_beta + at.ds.unsqueeze(1) * u_0;
+  return sample;
+}
+
+}  // namespace segre

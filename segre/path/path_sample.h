@@ -1,0 +1,37 @@
+#pragma once
+
+#include "segre/core/rng.h"
+#include "segre/path/path.h"
+
+namespace segre {
+
+/// One draw per item from the conditional path: all that an objective needs, nothing that it does not.
+struct PathSample {
+  torch::Tensor labels;    ///< [B, n]  the data beta
+  torch::Tensor t;         ///< [B]     time
+  torch::Tensor weight;    ///< [B]     importance of the item in the objective; makes up for the law of t
+  torch::Tensor v_t;       ///< [B, S]  a_t u_beta + s_t u_0
+  torch::Tensor velocity;  ///< [B, S]  a_t' u_beta + s_t' u_0, which is u_beta - u_0 on the e-geodesic; undefined where not asked for
+};
+
+/// Reference noise nu_0: u_0 = Pi0 z with z standard normal, a standard normal on T0. Item k of the stream has
+/// the numbers k*S ... k*S + S - 1, so it is the same in every batch. -> [count, S]
+torch::Tensor reference_noise(const Space& space, const RandomStream& random, uint64_t first_item, int64_t count,
+                              torch::TensorOptions options);
+
+/// log density of the standard normal on T0 (dimension sum_i (c_i - 1)) at u [*, S] -> [*].
+torch::Tensor reference_log_density(const Space& space, const torch::Tensor& u);
+
+/// log N(v; a_t u_beta, s_t^2 1) on T0, the conditional density of the path: v [B, S], corner u_beta [B, S], one t -> [B].
+torch::Tensor path_log_density(const Space& space, const Path& path, const torch::Tensor& v, const torch::Tensor& u_beta,
+                               double t);
+
+/// What an objective will ask of a PathSample.
+enum class WithVelocity { no, yes };
+
+/// The path at times t for the given labels, noise number first_item ... of the stream.
+/// On the CPU in float32 one fused pass (kernels/path_kernels.h); elsewhere the definition, plain tensor operations.
+PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
+                       const RandomStream& random, uint64_t first_item, WithVelocity with_velocity);
+
+}  // namespace segre

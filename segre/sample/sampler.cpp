@@ -1,0 +1,112 @@
+#include "segre/sample/sampler.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "segre/core/error.h"
+#include "segre/core/memory.h"
+#include "segre/oracle/joint_oracle.h"
+#include "segre/path/path_sample.h"
+#include "segre/simplex/lift.h"
+#include "segre/space/blocks.h"
+
+namespace segre {
+namespace {
+
+// About a million numbers a block: large enough for the matrix products, small enough for the caches.
+int64_t choose_rows(const Space& space) {
+  const auto fitting = static_cast<uint64_t>(std::max<int64_t>(1, (1 << 20) / space.n_coordinates()));
+  return std::min<int64_t>(4096, static_cast<int64_t>(std::bit_floor(fitting)));
+}
+
+double stop_time(const Model& model, const SampleOptions& options) {
+  if (options.t1 > 0.0) {
+    if (options.t1 > model.path().t_end()) fail_input("sample.t1 = ", options.t1, ": the path ends at ", model.path().t_end());
+    return options.t1;
+  }
+  if (options.stop == Stop::decision) return decision_time(model.space(), model.path());
+  if (std::isinf(model.path().t_end())) fail_input("sample.stop = \"end\": the ", model.path().name(), " path has no end; choose \"decision\" or set sample.t1");
+  return model.path().t_end();
+}
+
+constexpr int64_t kRowsPerItem = 10;  // states and stages of S numbers alive at once
+
+}  // namespace
+
+Sampler::Sampler(Model model, const SampleOptions& options, uint64_t seed)
+    : model_(std::move(model)), options_(options), seed_(seed), rows_(choose_rows(model_.space())) {
+  const double t1 = stop_time(model_, options_);
+  stepper(options_.sampler);  // refuses an unknown name now
+  for (int64_t k = 0; k <= options_.steps; ++k)
+    times_.push_back(t1 * static_cast<double>(k) / static_cast<double>(options_.steps));
+  require_memory(rows_ * model_.space().n_coordinates() * 4 * kRowsPerItem,
+                 concat("sampling the ", model_.space().describe()), model_.options().device());
+  model_.field().set_training(false);
+}
+
+int64_t Sampler::n_evaluations() const {
+  const int per_step = stepper(options_.sampler).n_evaluations;
+  const bool to_end = t1() >= model_.path().t_end();
+  return to_end ? per_step * (options_.steps - 1) + 1 : per_step * options_.steps;
+}
+
+torch::Tensor Sampler::noise(uint64_t first, int64_t count) const {
+  return reference_noise(model_.space(), {seed_, Purpose::sampling_noise}, first, count, model_.options());
+}
+
+torch::Tensor Sampler::flow(const torch::Tensor& v_0, const std::function<void(const torch::Tensor&, double)>& observe) const {
+  const auto field = [this](const torch::Tensor& v, double t) { return model_.velocity_at(v, t); };
+  if (t1() < model_.path().t_end()) return integrate(field, v_0, times_, stepper(options_.sampler), observe).v;
+  // The endpoint forms divide by 1 - t. The last step to t = 1 is Euler's, whose only evaluation is at its start and
+  // which lands on the predicted endpoint: v + (1 - t) F = D.
+  const std::vector<double> before(times_.begin(), times_.end() - 1);
+  const auto v = integrate(field, v_0, before, stepper(options_.sampler), observe).v;
+  auto end = v + (times_.back() - before.back()) * field(v, before.back());
+  if (observe) observe(end, times_.back());
+  return end;
+}
+
+Samples Sampler::draw_block(uint64_t block) const {
+  const torch::NoGradGuard no_grad;
+  const Space& space = model_.space();
+  const uint64_t first = block * static_cast<uint64_t>(rows_);
+  const auto v = flow(noise(first, rows_), nullptr);
+  const auto log_probability = t1() < model_.path().t_end() ? matched_readout(space, model_.path(), v, t1()) : log_lift(space, v);
+  Samples out;
+  if (options_.readout == Readout::argmax) {
+    out.labels = argmax_labels(space, v);
+  } else {
+    auto u = torch::empty({rows_, space.n_variables()}, v.options());
+    fill_uniform(u, {seed_, Purpose::readout}, first * static_cast<uint64_t>(space.n_variables()));
+    out.labels = reduce_blocks(space, {log_probability, spread(space, u)}, [](const auto& in) {
+      return (in[0].exp().cumsum(-1) <= in[1]).sum(-1).clamp_max(in[0].size(-1) - 1);
+    });
+  }
+  const auto undecided = reduce_blocks(space, {log_probability}, [](const auto& in) { return in[0].amax(-1); }) < std::log(kDecided);
+  out.labels = torch::cat({out.labels, undecided.to(torch::kInt64)}, 1).to(torch::kCPU);
+  return out;
+}
+
+Samples Sampler::draw(uint64_t first, int64_t count) const {
+  const auto rows = static_cast<uint64_t>(rows_);
+  const uint64_t last = first + static_cast<uint64_t>(count);
+  std::vector<torch::Tensor> parts;
+  for (uint64_t block = first / rows; block * rows < last; ++block) {
+    const auto begin = static_cast<int64_t>(std::max(first, block * rows) - block * rows);
+    const auto end = static_cast<int64_t>(std::min(last, (block + 1) * rows) - block * rows);
+    parts.push_back(draw_block(block).labels.slice(0, begin, end));
+  }
+  const auto all = torch::cat(parts);
+  const int64_t n = model_.space().n_variables();
+  return {all.slice(1, 0, n).contiguous(), all.slice(1, n).sum().item<int64_t>()};
+}
+
+torch::Tensor Sampler::trajectories(int64_t count) const {
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> states;
+  flow(noise(0, count), [&](const torch::Tensor& v, double) { states.push_back(v); });
+  return torch::stack(states);
+}
+
+}  // namespace segre

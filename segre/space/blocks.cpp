@@ -1,0 +1,31 @@
+#include "segre/space/blocks.h"
+
+namespace segre {
+
+torch::Tensor spread(const Space& space, const torch::Tensor& y) {
+  if (space.is_uniform()) {
+    const int64_t c = space.max_labels();
+    auto sizes = y.sizes().vec();
+    sizes.push_back(c);
+    return y.unsqueeze(-1).expand(sizes).flatten(-2);
+  }
+  return y.index_select(-1, space.variable_of_coordinate(y.device()));
+}
+
+torch::Tensor pick(const Space& space, const torch::Tensor& x, const torch::Tensor& labels) {
+  const auto starts = space.offsets().slice(0, 0, space.n_variables()).to(labels.device());
+  return x.gather(-1, labels + starts);
+}
+
+torch::Tensor one_hot(const Space& space, const torch::Tensor& labels, torch::TensorOptions options) {
+  auto sizes = labels.sizes().vec();
+  sizes.back() = space.n_coordinates();
+  const auto starts = space.offsets().slice(0, 0, space.n_variables()).to(labels.device());
+  return torch::zeros(sizes, options).scatter_(-1, labels + starts, 1.0);
+}
+
+torch::Tensor argmax_labels(const Space& space, const torch::Tensor& x) {
+  return reduce_blocks(space, {x}, [](const auto& in) { return in[0].argmax(-1); });
+}
+
+}  // namespace segre

@@ -1,0 +1,268 @@
+#include "segre/space/space.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "segre/core/error.h"
+
+namespace segre {
+namespace {
+
+// Index tensors of one device, built when first asked for: a large uniform space never needs most of them.
+struct DeviceIndex {
+  std::vector<Block> blocks;
+  torch::Tensor coordinates_from_blocks;
+  torch::Tensor variables_from_blocks;
+  torch::Tensor variable_of_coordinate;
+};
+
+torch::Tensor to_tensor(const std::vector<int64_t>& values) { return torch::tensor(values, torch::kInt64); }
+
+// The permutation that undoes `order`.
+torch::Tensor inverse_permutation(const torch::Tensor& order) {
+  auto inverse = torch::empty_like(order);
+  inverse.index_copy_(0, order, torch::arange(order.numel(), torch::kInt64));
+  return inverse;
+}
+
+const char* const kLayoutNames[] = {"sequence", "image", "table"};
+
+}  // namespace
+
+struct Space::Contents {
+  Layout layout = Layout::table;
+  std::vector<int64_t> shape;
+  int64_t n_variables = 0;
+  int64_t uniform_labels = 0;         // c when all are equal, else 0
+  std::vector<int64_t> n_labels;      // per variable; empty when uniform
+  std::vector<Variable> names;        // empty when nothing is named
+  int64_t n_coordinates = 0;
+
+  mutable std::mutex mutex;
+  mutable std::map<std::string, DeviceIndex> indices;
+  mutable torch::Tensor offsets;
+
+  int64_t labels_of(int64_t variable) const { return uniform_labels > 0 ? uniform_labels : n_labels[variable]; }
+
+  const torch::Tensor& offsets_locked() const {
+    if (!offsets.defined()) {
+      offsets = torch::empty({n_variables + 1}, torch::kInt64);
+      auto* at = offsets.data_ptr<int64_t>();
+      at[0] = 0;
+      for (int64_t i = 0; i < n_variables; ++i) at[i + 1] = at[i] + labels_of(i);
+    }
+    return offsets;
+  }
+
+  std::vector<Block> build_blocks(DeviceIndex& index, torch::Device device) const {
+    std::vector<Block> blocks;
+    if (uniform_labels > 0) {
+      blocks.push_back({uniform_labels, n_variables, {}});
+      return blocks;
+    }
+    std::map<int64_t, std::vector<int64_t>> groups;
+    for (int64_t i = 0; i < n_variables; ++i) groups[n_labels[i]].push_back(i);
+    const auto* at = offsets_locked().data_ptr<int64_t>();
+    std::vector<torch::Tensor> coordinates;
+    std::vector<torch::Tensor> variables;
+    for (const auto& [c, members] : groups) {
+      std::vector<int64_t> places;
+      places.reserve(members.size() * c);
+      for (const int64_t i : members)
+        for (int64_t j = 0; j < c; ++j) places.push_back(at[i] + j);
+      coordinates.push_back(to_tensor(places));
+      variables.push_back(to_tensor(members));
+      blocks.push_back({c, static_cast<int64_t>(members.size()), coordinates.back().to(device)});
+    }
+    index.coordinates_from_blocks = inverse_permutation(torch::cat(coordinates)).to(device);
+    index.variables_from_blocks = inverse_permutation(torch::cat(variables)).to(device);
+    return blocks;
+  }
+
+  DeviceIndex& index_of(torch::Device device) const {
+    const std::scoped_lock lock(mutex);
+    auto [at, inserted] = indices.try_emplace(device.str());
+    if (inserted) at->second.blocks = build_blocks(at->second, device);
+    return at->second;
+  }
+};
+
+Space Space::uniform(Layout layout, std::vector<int64_t> shape, int64_t n_labels) {
+  const size_t axes = layout == Layout::image ? 2 : 1;
+  if (shape.size() != axes) fail_input("a space of layout ", kLayoutNames[static_cast<int>(layout)], " has ", axes, " axes, not ", shape.size());
+  for (const int64_t extent : shape)
+    if (extent < 1) fail_input("a space needs at least one variable along each axis, found ", extent);
+  if (n_labels < 1 || n_labels > kMaxLabels) fail_input("a variable has 1 to ", kMaxLabels, " labels, found ", n_labels);
+  auto contents = std::make_shared<Contents>();
+  contents->layout = layout;
+  contents->n_variables = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  contents->shape = std::move(shape);
+  contents->uniform_labels = n_labels;
+  contents->n_coordinates = contents->n_variables * n_labels;
+  return Space(std::move(contents));
+}
+
+Space Space::table(std::vector<Variable> variables) {
+  if (variables.empty()) fail_input("a table needs at least one variable");
+  auto contents = std::make_shared<Contents>();
+  contents->layout = Layout::table;
+  contents->n_variables = static_cast<int64_t>(variables.size());
+  contents->shape = {contents->n_variables};
+  bool named = false;
+  for (const Variable& v : variables) {
+    if (v.n_labels < 1 || v.n_labels > kMaxLabels)
+      fail_input("variable ", v.name, ": a variable has 1 to ", kMaxLabels, " labels, found ", v.n_labels);
+    if (!v.label_names.empty() && static_cast<int64_t>(v.label_names.size()) != v.n_labels)
+      fail_input("variable ", v.name, ": ", v.label_names.size(), " label names for ", v.n_labels, " labels");
+    contents->n_labels.push_back(v.n_labels);
+    contents->n_coordinates += v.n_labels;
+    named = named || !v.name.empty() || !v.label_names.empty();
+  }
+  const auto& counts = contents->n_labels;
+  if (std::all_of(counts.begin(), counts.end(), [&](int64_t c) { return c == counts.front(); })) {
+    contents->uniform_labels = counts.front();
+    contents->n_labels.clear();
+  }
+  if (named) contents->names = std::move(variables);
+  return Space(std::move(contents));
+}
+
+Layout Space::layout() const { return contents_->layout; }
+const std::vector<int64_t>& Space::shape() const { return contents_->shape; }
+int64_t Space::n_variables() const { return contents_->n_variables; }
+int64_t Space::n_coordinates() const { return contents_->n_coordinates; }
+int64_t Space::n_dims() const { return contents_->n_coordinates - contents_->n_variables; }
+int64_t Space::n_labels(int64_t variable) const { return contents_->labels_of(variable); }
+bool Space::is_uniform() const { return contents_->uniform_labels > 0; }
+
+int64_t Space::max_labels() const {
+  if (is_uniform()) return contents_->uniform_labels;
+  return *std::max_element(contents_->n_labels.begin(), contents_->n_labels.end());
+}
+
+int64_t Space::offset(int64_t variable) const {
+  if (is_uniform()) return variable * contents_->uniform_labels;
+  return offsets()[variable].item<int64_t>();
+}
+
+std::string Space::variable_name(int64_t variable) const {
+  if (!contents_->names.empty() && !contents_->names[variable].name.empty()) return contents_->names[variable].name;
+  return concat("x", variable + 1);
+}
+
+std::string Space::label_name(int64_t variable, int64_t label) const {
+  if (!contents_->names.empty() && !contents_->names[variable].label_names.empty())
+    return contents_->names[variable].label_names[label];
+  return std::to_string(label);
+}
+
+int64_t Space::n_labelings(int64_t limit) const {
+  int64_t count = 1;
+  for (int64_t i = 0; i < n_variables(); ++i) {
+    const int64_t c = n_labels(i);
+    if (count > limit / c) return limit + 1;
+    count *= c;
+    if (c == 1 && is_uniform()) break;
+  }
+  return count;
+}
+
+const std::vector<Block>& Space::blocks(torch::Device device) const { return contents_->index_of(device).blocks; }
+
+const torch::Tensor& Space::coordinates_from_blocks(torch::Device device) const {
+  return contents_->index_of(device).coordinates_from_blocks;
+}
+
+const torch::Tensor& Space::variables_from_blocks(torch::Device device) const {
+  return contents_->index_of(device).variables_from_blocks;
+}
+
+const torch::Tensor& Space::variable_of_coordinate(torch::Device device) const {
+  DeviceIndex& index = contents_->index_of(device);
+  const torch::Tensor& at = offsets();
+  const std::scoped_lock lock(contents_->mutex);
+  if (!index.variable_of_coordinate.defined()) {
+    const auto counts = at.slice(0, 1) - at.slice(0, 0, n_variables());
+    index.variable_of_coordinate = torch::arange(n_variables(), torch::kInt64).repeat_interleave(counts).to(device);
+  }
+  return index.variable_of_coordinate;
+}
+
+const torch::Tensor& Space::offsets() const {
+  const std::scoped_lock lock(contents_->mutex);
+  return contents_->offsets_locked();
+}
+
+nlohmann::json Space::to_json() const {
+  nlohmann::json json{{"layout", kLayoutNames[static_cast<int>(layout())]}, {"shape", shape()}};
+  if (layout() != Layout::table) {
+    json["labels"] = contents_->uniform_labels;
+    return json;
+  }
+  for (int64_t i = 0; i < n_variables(); ++i) {
+    nlohmann::json variable{{"name", variable_name(i)}, {"labels", n_labels(i)}};
+    if (!contents_->names.empty() && !contents_->names[i].label_names.empty())
+      variable["label_names"] = contents_->names[i].label_names;
+    json["variables"].push_back(std::move(variable));
+  }
+  return json;
+}
+
+Space Space::from_json(const nlohmann::json& json) {
+  const auto layout = json.at("layout").get<std::string>();
+  if (layout != "table")
+    return uniform(layout == "image" ? Layout::image : Layout::sequence, json.at("shape").get<std::vector<int64_t>>(),
+                   json.at("labels").get<int64_t>());
+  std::vector<Variable> variables;
+  for (const auto& entry : json.at("variables"))
+    variables.push_back({entry.at("name").get<std::string>(), entry.at("labels").get<int64_t>(),
+                         entry.value("label_names", std::vector<std::string>{})});
+  return table(std::move(variables));
+}
+
+std::string Space::describe() const {
+  std::string labels = std::to_string(max_labels()) + " labels";
+  if (is_uniform()) {
+    labels += " each";
+  } else {
+    const auto& counts = contents_->n_labels;
+    labels = std::to_string(*std::min_element(counts.begin(), counts.end())) + " to " + labels;
+  }
+  const std::string where = layout() == Layout::image
+                                ? concat("image of ", shape()[0], "x", shape()[1], " variables with ")
+                                : concat(kLayoutNames[static_cast<int>(layout())], " of ", n_variables(), " variables with ");
+  return where + labels;
+}
+
+torch::Tensor enumerate_labelings(const Space& space, int64_t limit) {
+  const int64_t count = space.n_labelings(limit);
+  if (count > limit)
+    fail_input("the ", space.describe(), " has more than ", limit, " labelings: too many to list one by one");
+  auto labelings = torch::empty({count, space.n_variables()}, torch::kInt64);
+  int64_t run = count;  // how many consecutive rows share a label of variable i
+  for (int64_t i = 0; i < space.n_variables(); ++i) {
+    const int64_t c = space.n_labels(i);
+    run /= c;
+    labelings.select(1, i).copy_((torch::arange(count, torch::kInt64).div(run, "floor")).remainder(c));
+  }
+  return labelings;
+}
+
+void check_labels(const Space& space, const torch::Tensor& labels) {
+  if (labels.dim() != 2 || labels.size(1) != space.n_variables() || labels.scalar_type() != torch::kInt64)
+    fail_input("labels must be int64 of shape [items, ", space.n_variables(), "], found ", labels.dtype().name(),
+               " of shape ", labels.sizes());
+  auto counts = torch::empty({space.n_variables()}, torch::kInt64);
+  for (int64_t i = 0; i < space.n_variables(); ++i) counts[i] = space.n_labels(i);
+  const auto bad = ((labels < 0) | (labels >= counts.to(labels.device()))).nonzero();
+  if (bad.size(0) == 0) return;
+  const auto item = bad[0][0].item<int64_t>();
+  const auto variable = bad[0][1].item<int64_t>();
+  fail_input("item ", item, ", variable ", space.variable_name(variable), ": label ",
+             labels[item][variable].item<int64_t>(), " where 0 to ", space.n_labels(variable) - 1, " was expected");
+}
+
+}  // namespace segre

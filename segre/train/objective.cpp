@@ -1,0 +1,57 @@
+#include "segre/train/objective.h"
+
+#include "segre/core/error.h"
+#include "segre/kernels/path_kernels.h"
+#include "segre/simplex/lift.h"
+#include "segre/simplex/replicator.h"
+#include "segre/simplex/tangent.h"
+#include "segre/space/blocks.h"
+
+namespace segre {
+namespace {
+
+torch::Tensor endpoint_error(const Model& model, const PathSample& sample, const torch::Tensor& D) {
+  const auto u_beta = corners(model.space(), model.path(), sample.labels, D.options().requires_grad(false));
+  return squared_norm(u_beta - D.detach());
+}
+
+ObjectiveValue fused_cross_entropy(const Model& model, const PathSample& sample) {
+  const auto message = model.network_output(sample.v_t, sample.t);
+  const auto weight = (sample.weight / static_cast<double>(sample.t.size(0))).contiguous();
+  const auto out = kernels::cross_entropy(message.detach().contiguous(), sample.v_t, model.space(),
+                                          model.evidence_ratio(sample.t).contiguous(), model.scales(), sample.labels, weight);
+  message.backward(out.gradient);
+  return {out.loss, out.error};
+}
+
+ObjectiveValue plain_cross_entropy(const Model& model, const PathSample& sample) {
+  const auto logits = model.logits(sample.v_t, sample.t);
+  const auto loss = -pick(model.space(), log_lift(model.space(), logits), sample.labels).sum(-1);
+  (sample.weight * loss).mean().backward();
+  const auto D = mean_corner(model.space(), model.path(), lift(model.space(), logits.detach()));
+  return {loss.detach(), endpoint_error(model, sample, D)};
+}
+
+ObjectiveValue metric(const Model& model, const PathSample& sample) {
+  const auto F = model.velocity(sample.v_t, sample.t);
+  const auto W = lift(model.space(), sample.v_t);
+  const auto loss = fisher_rao_squared(model.space(), W, F - sample.velocity).sum(-1);
+  (sample.weight * loss).mean().backward();
+  const auto D = endpoint_from_velocity(model.path(), F.detach(), sample.v_t, sample.t);
+  return {loss.detach(), endpoint_error(model, sample, D)};
+}
+
+}  // namespace
+
+WithVelocity needs_velocity(Objective objective) {
+  return objective == Objective::metric ? WithVelocity::yes : WithVelocity::no;
+}
+
+ObjectiveValue backward(const Model& model, const PathSample& sample, Objective objective) {
+  if (objective == Objective::metric) return metric(model, sample);
+  if (model.form() == Form::velocity)
+    fail_input("train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no label logits");
+  return kernels::serves(sample.v_t) ? fused_cross_entropy(model, sample) : plain_cross_entropy(model, sample);
+}
+
+}  // namespace segre

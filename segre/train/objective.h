@@ -1,0 +1,28 @@
+#pragma once
+
+#include "segre/model/model.h"
+#include "segre/path/path_sample.h"
+
+namespace segre {
+
+/// What training minimises.
+enum class Objective {
+  metric,         ///< sum_i Var_{W_i}(F_i - velocity_i) at W = softmax(v_t): the paper's Riemannian flow matching, any form
+  cross_entropy,  ///< sum_i -log softmax(logits_i)[beta_i]: endpoint and evidence forms
+};
+
+/// The objective on a batch. Both are sums over variables, and means over items.
+struct ObjectiveValue {
+  torch::Tensor loss;   ///< [B] per item, before weights
+  torch::Tensor error;  ///< [B] |u_beta - D|^2, what the information integrand is made of
+};
+
+/// Whether an objective needs PathSample::velocity.
+WithVelocity needs_velocity(Objective objective);
+
+/// Evaluates the objective and adds the gradient of mean(weight * loss) to the gradients of the model's parameters.
+/// Cross entropy on float32 CPU tensors is one fused pass (kernels::cross_entropy); everything else is differentiated
+/// by LibTorch.
+ObjectiveValue backward(const Model& model, const PathSample& sample, Objective objective);
+
+}  // namespace segre

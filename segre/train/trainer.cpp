@@ -1,0 +1,76 @@
+#include "segre/train/trainer.h"
+
+#include <cmath>
+
+#include "segre/core/error.h"
+#include "segre/core/memory.h"
+
+namespace segre {
+namespace {
+
+void copy_from(torch::Tensor target, const NamedTensors& state, const std::string& name) {
+  const auto at = state.find(name);
+  if (at == state.end()) fail_input("the checkpoint has no tensor ", name);
+  if (at->second.sizes() != target.sizes())
+    fail_input("the checkpoint's tensor ", name, " has shape ", at->second.sizes(), ", the network's has ", target.sizes());
+  target.copy_(at->second);
+}
+
+// Rows of S floats alive at once in a step: noise, path, softmax, logits, gradient and what autograd keeps.
+constexpr int64_t kRowsPerItem = 10;
+
+}  // namespace
+
+Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& options, uint64_t seed)
+    : model_(std::move(model)),
+      source_(source),
+      options_(options),
+      seed_(seed),
+      law_(options.time_law, model_.shared_path(), decision_time(model_.space(), model_.path()), options.reweight),
+      adam_(model_.field().parameters(), options.adam) {
+  if (options_.objective == Objective::cross_entropy && model_.form() == Form::velocity)
+    fail_input("train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no label logits");
+  require_memory(options_.batch * model_.space().n_coordinates() * 4 * kRowsPerItem,
+                 concat("a batch of ", options_.batch, " items of the ", model_.space().describe()), model_.options().device());
+}
+
+double Trainer::step() {
+  const int64_t number = n_steps();
+  const auto first_item = static_cast<uint64_t>(number) * static_cast<uint64_t>(options_.batch);
+  const auto device = model_.options().device();
+  const auto labels = source_.items({seed_, Purpose::training_data}, first_item, options_.batch).to(device);
+  const auto time = law_.draw({seed_, Purpose::training_time}, first_item, options_.batch, model_.options());
+  auto sample = sample_path(model_.space(), model_.path(), labels, time.t, {seed_, Purpose::training_noise}, first_item,
+                            needs_velocity(options_.objective));
+  sample.weight = time.weight;
+  model_.field().set_training(true);
+  const auto value = backward(model_, sample, options_.objective);
+  const double loss = (sample.weight * value.loss).mean().item<double>();
+  if (!std::isfinite(loss)) fail("the loss is ", loss, " at step ", number, "; a smaller train.lr may help");
+  law_.learn(time.t, value.error);
+  adam_.step(learning_rate(options_.schedule, number, options_.steps));
+  return loss;
+}
+
+NamedTensors Trainer::state() const {
+  NamedTensors out = adam_.state();
+  out.merge(law_.state());
+  for (const auto& [name, weight] : model_.field().parameters()) out["weights." + name] = weight;
+  for (const auto& [name, buffer] : model_.field().buffers()) out["buffers." + name] = buffer;
+  return out;
+}
+
+void Trainer::load(const NamedTensors& state) {
+  load_weights(model_.field(), state, /*averaged=*/false);
+  adam_.load(state);
+  law_.load(state);
+}
+
+void load_weights(Field& field, const NamedTensors& state, bool averaged) {
+  const torch::NoGradGuard no_grad;
+  const std::string prefix = averaged ? "ema." : "weights.";
+  for (const auto& [name, weight] : field.parameters()) copy_from(weight, state, prefix + name);
+  for (const auto& [name, buffer] : field.buffers()) copy_from(buffer, state, "buffers." + name);
+}
+
+}  // namespace segre

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "segre/core/error.h"
+#include "segre/core/rng.h"
+#include "segre/data/joint_table.h"
+#include "segre/space/space.h"
+
+// What many tests need: seeded noise, spaces and joints to try laws on, scratch folders, messages of exceptions.
+
+namespace segre::test {
+
+/// Seeded standard normals of any shape, float64 unless asked otherwise.
+torch::Tensor noise(at::IntArrayRef shape, uint64_t seed = 1, torch::TensorOptions options = torch::kFloat64);
+
+/// A space with 2, 3, 5, 3 and 7 labels: mixed, with a repeated count.
+Space mixed_space();
+/// n binary variables.
+Space binary_space(int64_t n);
+
+/// A random strictly positive joint distribution on all labelings of a small space.
+JointTable random_joint(const Space& space, uint64_t seed = 1);
+
+/// Largest |x - y|.
+double max_difference(const torch::Tensor& x, const torch::Tensor& y);
+
+/// A fresh folder that is removed at the end of the test.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Writes a text file.
+void write_text(const std::filesystem::path& path, const std::string& text);
+
+/// The message of the InputError that `action` throws; "" where it throws none.
+template <class Action>
+std::string input_error(Action&& action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace segre::test
