@@ -1,2 +1,220 @@
+// segre demo: the tour. Trains the three toys, samples them, and shows what came out on one page.
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+
 #include "cli/commands.h"
-namespace segre::cli { void add_demo(CLI::App&, Context&) {} }
+#include "segre/core/error.h"
+#include "segre/core/progress.h"
+#include "segre/core/version.h"
+#include "segre/eval/total_variation.h"
+#include "segre/experiment/run.h"
+#include "segre/report/figures.h"
+#include "segre/report/page.h"
+#include "segre/simplex/embedding.h"
+
+namespace segre::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DemoArguments {
+  std::string out = "demo";
+  std::string max_time = "80s";
+  int64_t count = 300'000;
+  int64_t seed = 1;
+};
+
+struct Toy {
+  const char* source;
+  const char* title;
+  double share;  // of the training time
+};
+constexpr Toy kToys[] = {{"coupled", "Coupled binary variables", 0.12},
+                         {"mixture", "Mixture of Gaussians, 91 x 91", 0.40},
+                         {"pinwheel", "Pinwheel, 91 x 91", 0.48}};
+
+// A toy after training: its model, its samples, and how long both took.
+struct Outcome {
+  const Toy& toy;
+  std::unique_ptr<DataSource> source;
+  LoadedRun run;
+  LabelingCounts counts;
+  LossCurve losses;
+  double train_seconds;
+  double sample_seconds;
+  int64_t n_evaluations;
+};
+
+std::string fixed(double value, int digits) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(digits) << value;
+  return out.str();
+}
+
+LossCurve read_losses(const RunDirectory& run, const char* name, const JointTable& target) {
+  LossCurve curve{name, {}, {}, joint_entropy(target.p).item<double>()};
+  std::ifstream in(run.metrics());
+  for (std::string line; std::getline(in, line);) {
+    const auto entry = nlohmann::json::parse(line);
+    curve.steps.push_back(entry.at("step").get<double>());
+    curve.nats.push_back(entry.at("nats").get<double>());
+  }
+  return curve;
+}
+
+Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const Context& context) {
+  const RunDirectory run(fs::path(arguments.out) / toy.source);
+  fs::remove_all(run.path());  // the demo's own, from the last time
+  Experiment experiment;
+  experiment.data = toy.source;
+  experiment.seed = arguments.seed;
+  experiment.sample.steps = 4;
+  std::cerr << "== " << toy.source << ": train\n";
+  const double start = now_seconds();
+  train_run(
+      experiment, run,
+      {.max_seconds = toy.share * parse_duration("--max-time", arguments.max_time), .command = context.command_line});
+  const double trained = now_seconds();
+  std::cerr << "== " << toy.source << ": sample\n";
+  auto source = open_source(toy.source);
+  LoadedRun loaded = load_run(run.path(), torch::kCPU);
+  const Sampler sampler(loaded.model, loaded.experiment.sample, static_cast<uint64_t>(arguments.seed));
+  LabelingCounts counts(source->space());
+  Progress progress("sample", arguments.count);
+  const int64_t batch = sampler.rows_per_block() * 8;
+  for (int64_t done = 0; done < arguments.count; done += batch) {
+    counts.add(sampler.draw(static_cast<uint64_t>(done), std::min(batch, arguments.count - done)).labels);
+    progress.update(done);
+  }
+  LossCurve losses = read_losses(run, toy.source, *source->joint());
+  return {toy,
+          std::move(source),
+          std::move(loaded),
+          std::move(counts),
+          std::move(losses),
+          trained - start,
+          now_seconds() - trained,
+          sampler.n_evaluations()};
+}
+
+void show_flow(Page& page, const Outcome& coupled) {
+  page.heading("The flow in the tetrahedron of joint distributions");
+  page.text(
+      "Every point of the tetrahedron is a joint distribution of two binary variables; its corners are the four "
+      "labelings. The surface holds "
+      "the distributions that factorise. The target (45, 5, 5, 45)/100 lies far from it. Drag to turn.");
+  const Figure plain = tetrahedron(*coupled.source->joint());
+  page.chart(plain.traces, plain.layout);
+  page.caption("The target and the surface of factorising distributions.");
+  // More steps than sampling needs, up to t = 1: for smooth curves that reach the corners.
+  SampleOptions smooth = coupled.run.experiment.sample;
+  smooth.steps = 48;
+  smooth.stop = Stop::end;
+  constexpr int64_t kCurves = 1000;
+  const Sampler sampler(coupled.run.model, smooth, 1);
+  const Figure flow = tetrahedron_with_flow(*coupled.source->joint(), sampler.trajectories(kCurves));
+  page.chart(flow.traces, flow.layout);
+  page.caption(
+      "1,000 curves of the trained flow on the surface. Each starts near the barycentre and ends in a corner; the "
+      "shares of the corners are the learned distribution.");
+}
+
+void show_histograms(Page& page, const std::vector<Outcome>& outcomes) {
+  page.heading("Target and samples");
+  for (const Outcome& outcome : outcomes) {
+    const JointTable& target = *outcome.source->joint();
+    page.text(outcome.toy.title);
+    const Figure figure = histograms(target, outcome.counts);
+    page.chart(figure.traces, figure.layout);
+    page.caption(concat("Total variation ", fixed(total_variation(target, outcome.counts), 4), " with ",
+                        outcome.counts.total(), " samples; exact samples would give ",
+                        fixed(total_variation_floor(target, outcome.counts.total()), 4),
+                        " on average (the noise floor). 0 is best."));
+  }
+}
+
+void show_summary(Page& page, const std::vector<Outcome>& outcomes) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Outcome& o : outcomes) {
+    const JointTable& target = *o.source->joint();
+    rows.push_back({o.toy.title, fixed(total_variation(target, o.counts), 4),
+                    fixed(total_variation_floor(target, o.counts.total()), 4), std::to_string(o.run.step),
+                    format_seconds(o.train_seconds), format_seconds(o.sample_seconds),
+                    std::to_string(o.n_evaluations)});
+  }
+  page.table(
+      {"distribution", "total variation", "noise floor", "steps", "training", "sampling", "evaluations per sample"},
+      rows);
+}
+
+void show_probabilities(Page& page, const Outcome& coupled) {
+  page.heading("Exact and sampled log-probabilities");
+  page.text(
+      "Coupled binary variables, in nats. The sampled value is the logarithm of the frequency, with its standard "
+      "error.");
+  const JointTable& target = *coupled.source->joint();
+  const auto n = static_cast<double>(coupled.counts.total());
+  std::vector<std::vector<std::string>> rows;
+  for (int64_t r = 0; r < target.p.numel(); ++r) {
+    const auto labeling = target.labelings[r];
+    const double p = target.p[r].item<double>();
+    const double frequency = static_cast<double>(coupled.counts.count(labeling)) / n;
+    const double error = std::sqrt((1.0 - frequency) / (frequency * n));
+    rows.push_back({concat("(", labeling[0].item<int64_t>(), ", ", labeling[1].item<int64_t>(), ")"),
+                    fixed(std::log(p), 4), fixed(std::log(frequency), 4), fixed(error, 4),
+                    fixed(std::log(frequency) - std::log(p), 4)});
+  }
+  page.table({"labeling", "exact log p", "sampled log p", "standard error", "difference"}, rows);
+}
+
+void demo(const DemoArguments& arguments, const Context& context) {
+  const fs::path plotly = fs::path(share_folder()) / "plotly.min.js";
+  if (!fs::exists(plotly)) fail(plotly.string(), ": plotly.js is missing; 'make build' installs it");
+  const double start = now_seconds();
+  std::vector<Outcome> outcomes;
+  for (const Toy& toy : kToys) outcomes.push_back(train_and_sample(toy, arguments, context));
+
+  Page page("segre: joint distributions learned by flow matching");
+  page.text(concat("Three toy distributions, trained and sampled on this machine in ",
+                   format_seconds(now_seconds() - start), " with ", at::get_num_threads(), " threads (segre ",
+                   release(), ", revision ", revision(), ")."));
+  show_summary(page, outcomes);
+  show_flow(page, outcomes[0]);
+  show_histograms(page, outcomes);
+  show_probabilities(page, outcomes[0]);
+  page.heading("Training");
+  std::vector<LossCurve> curves;
+  for (const Outcome& outcome : outcomes) curves.push_back(outcome.losses);
+  const Figure losses = loss_curves(curves);
+  page.chart(losses.traces, losses.layout);
+  page.caption(
+      "The simulation-free bound on -log p as training goes (a running mean over batches), in nats per item. It cannot "
+      "fall below the entropy "
+      "of the target on average; the distance to that line is what is left to learn.");
+  const fs::path report = fs::path(arguments.out) / "report.html";
+  page.write(report, plotly);
+  for (const Outcome& o : outcomes)
+    std::cerr << o.toy.source << ": total variation " << fixed(total_variation(*o.source->joint(), o.counts), 4)
+              << ", noise floor " << fixed(total_variation_floor(*o.source->joint(), o.counts.total()), 4) << '\n';
+  std::cerr << "demo done in " << format_seconds(now_seconds() - start) << "; open the report:\n";
+  std::cout << report.string() << '\n';
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("demo", "The tour: train the toys, sample them, write report.html");
+  auto arguments = std::make_shared<DemoArguments>();
+  command->add_option("--out", arguments->out, "directory for runs and report");
+  command->add_option("--max-time", arguments->max_time, "time for all training together: 90s, 5m");
+  command->add_option("--count", arguments->count, "samples per toy")->check(CLI::PositiveNumber);
+  command->add_option("--seed", arguments->seed, "seed of all randomness")->check(CLI::NonNegativeNumber);
+  command->footer("Example: segre demo --out demo");
+  command->callback([arguments, &context] { demo(*arguments, context); });
+}
+
+}  // namespace segre::cli

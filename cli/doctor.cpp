@@ -53,7 +53,8 @@ void add_doctor(CLI::App& app, Context& /*context*/) {
 void add_version(CLI::App& app, Context& /*context*/) {
   auto* command = app.add_subcommand("version", "Print release and revision");
   command->footer("Example: segre version");
-  command->callback([] { std::cout << "segre " << release() << " (" << revision() << "), torch " << TORCH_VERSION << '\n'; });
+  command->callback(
+      [] { std::cout << "segre " << release() << " (" << revision() << "), torch " << TORCH_VERSION << '\n'; });
 }
 
 }  // namespace segre::cli

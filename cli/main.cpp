@@ -26,7 +26,9 @@ int report(const std::string& message, int code) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Learns joint distributions of categorical variables, draws samples from them, says how likely data are.", "segre");
+  CLI::App app(
+      "Learns joint distributions of categorical variables, draws samples from them, says how likely data are.",
+      "segre");
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "help of every command");
   segre::cli::Context context;

@@ -32,7 +32,8 @@ Format format_of(const std::string& out, const Space& space) {
   if (extension == ".csv" || out == "-") return Format::csv;
   if (extension == ".npy") return Format::npy;
   if (extension == ".png" && space.layout() != Layout::image)
-    fail_input("--out ", out, ": pictures are drawn of images, this model is a ", space.describe(), "; use .csv or .npy");
+    fail_input("--out ", out, ": pictures are drawn of images, this model is a ", space.describe(),
+               "; use .csv or .npy");
   fail_input("--out ", out, ": expected a file that ends in .csv or .npy, or - for CSV on standard output");
 }
 
@@ -47,7 +48,8 @@ std::unique_ptr<DataSource> known_source(const Experiment& experiment) {
 }
 
 // Streams samples to `out`, batch by batch.
-int64_t stream(const Sampler& sampler, const Space& space, int64_t count, Format format, std::ostream& out, LabelingCounts* counts) {
+int64_t stream(const Sampler& sampler, const Space& space, int64_t count, Format format, std::ostream& out,
+               LabelingCounts* counts) {
   Progress progress("sample", count);
   const int64_t batch = sampler.rows_per_block() * 8;
   int64_t undecided = 0;
@@ -91,12 +93,14 @@ void sample(const SampleArguments& arguments) {
     write_file_whole(arguments.out, write);
   }
   const double share = static_cast<double>(undecided) / static_cast<double>(arguments.count * space.n_variables());
-  std::cerr << arguments.count << " samples in " << format_seconds(now_seconds() - start) << ", " << sampler.n_evaluations()
-            << " evaluations each (" << run.experiment.sample.sampler << " to t = " << std::setprecision(3) << sampler.t1() << "), "
-            << 100.0 * share << "% of variables undecided\n";
+  std::cerr << arguments.count << " samples in " << format_seconds(now_seconds() - start) << ", "
+            << sampler.n_evaluations() << " evaluations each (" << run.experiment.sample.sampler
+            << " to t = " << std::setprecision(3) << sampler.t1() << "), " << 100.0 * share
+            << "% of variables undecided\n";
   if (counts)
-    std::cerr << "total variation to " << run.experiment.data << ": " << std::fixed << std::setprecision(4) << total_variation(*source->joint(), *counts)
-              << " (0 is best; exact samples give " << total_variation_floor(*source->joint(), arguments.count) << " on average)\n";
+    std::cerr << "total variation to " << run.experiment.data << ": " << std::fixed << std::setprecision(4)
+              << total_variation(*source->joint(), *counts) << " (0 is best; exact samples give "
+              << total_variation_floor(*source->joint(), arguments.count) << " on average)\n";
 }
 
 }  // namespace
@@ -107,10 +111,12 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   command->add_option("RUN", arguments->run, "directory that 'segre train' wrote")->required();
   command->add_option("--count", arguments->count, "how many")->required()->check(CLI::PositiveNumber);
   command->add_option("--out", arguments->out, "FILE.csv, FILE.npy, or - for CSV on standard output")->required();
-  command->add_option("--seed", arguments->seed, "seed; sample k depends on it and k alone")->check(CLI::NonNegativeNumber);
+  command->add_option("--seed", arguments->seed, "seed; sample k depends on it and k alone")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--steps", arguments->steps, "integration steps")->check(CLI::PositiveNumber);
   command->add_option("--sampler", arguments->sampler, "euler, midpoint, heun, rk4");
-  command->add_option("--set", arguments->set, "override a key of the config: --set sample.stop=end")->allow_extra_args(false);
+  command->add_option("--set", arguments->set, "override a key of the config: --set sample.stop=end")
+      ->allow_extra_args(false);
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
   command->footer("Example: segre sample runs/pinwheel --count 1000 --out samples.csv");
   command->callback([arguments] { sample(*arguments); });

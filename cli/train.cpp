@@ -28,7 +28,9 @@ Experiment gather(const TrainArguments& arguments) {
   for (const auto& assignment : arguments.set) schema.set(assignment);
   if (arguments.seed >= 0) experiment.seed = arguments.seed;
   if (experiment.data.empty())
-    fail_input("nothing to learn: give --data SOURCE, or a CONFIG with data.source; 'segre train --data coupled --out run' is an example");
+    fail_input(
+        "nothing to learn: give --data SOURCE, or a CONFIG with data.source; 'segre train --data coupled --out run' is "
+        "an example");
   return experiment;
 }
 
@@ -41,7 +43,8 @@ void train(const TrainArguments& arguments, const Context& context) {
   const int64_t steps = train_run(experiment, run, options);
   Experiment resolved;
   schema_of(resolved).read_file(run.config());
-  std::cerr << "trained " << steps << " steps in " << format_seconds(now_seconds() - start) << " into " << arguments.out << '\n';
+  std::cerr << "trained " << steps << " steps in " << format_seconds(now_seconds() - start) << " into " << arguments.out
+            << '\n';
   if (steps < resolved.train.steps)
     std::cerr << "stopped by a signal and saved; continue with: segre train --out " << arguments.out << " --resume\n";
 }
@@ -51,10 +54,12 @@ void train(const TrainArguments& arguments, const Context& context) {
 void add_train(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("train", "Learn a distribution from data");
   auto arguments = std::make_shared<TrainArguments>();
-  command->add_option("CONFIG", arguments->config, "TOML file; without it our recipe is used ('segre keys' lists every key)");
+  command->add_option("CONFIG", arguments->config,
+                      "TOML file; without it our recipe is used ('segre keys' lists every key)");
   command->add_option("--out", arguments->out, "directory for the run")->required();
   command->add_option("--data", arguments->data, "what to learn: coupled, mixture, pinwheel, joint:FILE.csv");
-  command->add_option("--set", arguments->set, "override a key of the config: --set train.steps=100")->allow_extra_args(false);
+  command->add_option("--set", arguments->set, "override a key of the config: --set train.steps=100")
+      ->allow_extra_args(false);
   command->add_option("--seed", arguments->seed, "seed of all randomness")->check(CLI::NonNegativeNumber);
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
   command->add_option("--max-time", arguments->max_time, "fit the training into this time: 60s, 5m, 1h");

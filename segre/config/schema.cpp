@@ -121,7 +121,8 @@ void ConfigSchema::text(const std::string& key, std::string* target, const std::
                    [=] { return quote(*target); }});
 }
 
-void ConfigSchema::integers(const std::string& key, std::vector<int64_t>* target, Range range, const std::string& help) {
+void ConfigSchema::integers(const std::string& key, std::vector<int64_t>* target, Range range,
+                            const std::string& help) {
   keys_.push_back({key, help, "a list of whole numbers, each " + describe(range, "one"),
                    [=](const Value& value) {
                      const auto* array = value.node.as_array();
@@ -142,8 +143,9 @@ void ConfigSchema::integers(const std::string& key, std::vector<int64_t>* target
                    }});
 }
 
-void ConfigSchema::choice_by_index(const std::string& key, const std::vector<std::string>& names, const std::string& help,
-                                   const std::function<void(size_t)>& assign, const std::function<size_t()>& current) {
+void ConfigSchema::choice_by_index(const std::string& key, const std::vector<std::string>& names,
+                                   const std::string& help, const std::function<void(size_t)>& assign,
+                                   const std::function<size_t()>& current) {
   std::string expected = "one of ";
   for (const auto& name : names) expected += (name == names.front() ? "" : ", ") + quote(name);
   keys_.push_back({key, help, expected,
@@ -158,7 +160,9 @@ void ConfigSchema::choice_by_index(const std::string& key, const std::vector<std
 }
 
 std::string ConfigSchema::nearest(const std::string& key) const {
-  const auto closer = [&](const Key& x, const Key& y) { return edit_distance(key, x.name) < edit_distance(key, y.name); };
+  const auto closer = [&](const Key& x, const Key& y) {
+    return edit_distance(key, x.name) < edit_distance(key, y.name);
+  };
   return std::min_element(keys_.begin(), keys_.end(), closer)->name;
 }
 

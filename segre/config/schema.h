@@ -16,7 +16,6 @@ struct Range {
   double high = std::numeric_limits<double>::infinity();
 };
 
-
 /// The keys a config may have. Each is declared once, bound to the variable it sets; reading, checking, help and the
 /// resolved copy all come from that declaration, so they cannot disagree. Knows no stage of the program.
 ///
@@ -37,12 +36,12 @@ class ConfigSchema {
 
   /// A named choice.
   template <class E>
-  void choice(const std::string& key, E* target, std::vector<std::pair<std::string, E>> choices, const std::string& help) {
+  void choice(const std::string& key, E* target, std::vector<std::pair<std::string, E>> choices,
+              const std::string& help) {
     std::vector<std::string> names;
     for (const auto& [name, value] : choices) names.push_back(name);
     choice_by_index(
-        key, names, help,
-        [target, choices](size_t index) { *target = choices[index].second; },
+        key, names, help, [target, choices](size_t index) { *target = choices[index].second; },
         [target, choices]() {
           size_t index = 0;
           while (index + 1 < choices.size() && choices[index].second != *target) ++index;

@@ -21,7 +21,7 @@ class InputError : public Error {
 
 /// Streams all parts into one string: concat("step ", 3) == "step 3".
 template <class... Parts>
-std::string concat(const Parts&... parts) {
+requires(sizeof...(Parts) > 0) std::string concat(const Parts&... parts) {
   std::ostringstream out;
   (out << ... << parts);
   return out.str();

@@ -2,8 +2,8 @@
 
 namespace segre {
 
-/// While alive, SIGINT and SIGTERM ask long work to stop at the next good moment instead of ending the program; a second
-/// signal ends it at once.
+/// While alive, SIGINT and SIGTERM ask long work to stop at the next good moment instead of ending the program; a
+/// second signal ends it at once.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -21,9 +21,7 @@ inline constexpr uint32_t kWeyl0 = 0x9E3779B9u;
 inline constexpr uint32_t kWeyl1 = 0xBB67AE85u;
 
 /// The upper 32 bits of the 64-bit product.
-SEGRE_HOST_DEVICE uint32_t high_word(uint32_t a, uint32_t b) {
-  return static_cast<uint32_t>((uint64_t{a} * b) >> 32);
-}
+SEGRE_HOST_DEVICE uint32_t high_word(uint32_t a, uint32_t b) { return static_cast<uint32_t>((uint64_t{a} * b) >> 32); }
 
 /// Four independent uniform 32-bit words.
 struct Block {

@@ -16,7 +16,12 @@ constexpr auto kLogPause = std::chrono::seconds(10);
 }  // namespace
 
 Progress::Progress(std::string what, int64_t total, int64_t done)
-    : what_(std::move(what)), total_(total), first_(done), done_(done), terminal_(::isatty(STDERR_FILENO) != 0), last_drawn_(start_) {}
+    : what_(std::move(what)),
+      total_(total),
+      first_(done),
+      done_(done),
+      terminal_(::isatty(STDERR_FILENO) != 0),
+      last_drawn_(start_) {}
 
 Progress::~Progress() {
   if (terminal_) std::cerr << "\r\033[K" << std::flush;
@@ -34,15 +39,18 @@ void Progress::draw(const std::string& note) {
   const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
   const double rate = static_cast<double>(done_ - first_) / std::max(elapsed, 1e-9);
   const double left = rate > 0.0 ? static_cast<double>(total_ - done_) / rate : 0.0;
-  const double part = std::clamp(static_cast<double>(done_) / static_cast<double>(std::max<int64_t>(1, total_)), 0.0, 1.0);
+  const double part =
+      std::clamp(static_cast<double>(done_) / static_cast<double>(std::max<int64_t>(1, total_)), 0.0, 1.0);
   if (!terminal_) {
-    std::cerr << what_ << ' ' << done_ << '/' << total_ << "  " << note << (note.empty() ? "" : "  ") << format_seconds(left) << " left\n";
+    std::cerr << what_ << ' ' << done_ << '/' << total_ << "  " << note << (note.empty() ? "" : "  ")
+              << format_seconds(left) << " left\n";
     return;
   }
   constexpr int kWidth = 28;
   const int filled = static_cast<int>(part * kWidth);
   std::cerr << '\r' << what_ << " [" << std::string(filled, '#') << std::string(kWidth - filled, '.') << "] "
-            << static_cast<int>(100.0 * part) << "%  " << note << (note.empty() ? "" : "  ") << format_seconds(left) << " left\033[K" << std::flush;
+            << static_cast<int>(100.0 * part) << "%  " << note << (note.empty() ? "" : "  ") << format_seconds(left)
+            << " left\033[K" << std::flush;
 }
 
 std::string format_seconds(double seconds) {

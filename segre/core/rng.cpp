@@ -14,8 +14,8 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kLanes = 16;                    // blocks computed side by side: one AVX-512 register of words
-constexpr int64_t kNumbersPerRow = 4 * kLanes;    // a block gives four numbers
+constexpr int64_t kLanes = 16;                  // blocks computed side by side: one AVX-512 register of words
+constexpr int64_t kNumbersPerRow = 4 * kLanes;  // a block gives four numbers
 using Lanes = std::array<uint32_t, kLanes>;
 
 // philox::block for kLanes consecutive counters, the lane loop innermost so that it vectorises.

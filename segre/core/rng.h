@@ -28,8 +28,8 @@ struct RandomStream {
   RandomStream(uint64_t seed_in, Purpose purpose) : seed(seed_in), stream(static_cast<uint64_t>(purpose)) {}
 };
 
-/// Fills `out` (contiguous float32 or float64, CPU or CUDA) with standard normals number first_index, first_index + 1, ...
-/// float64 receives the float32 numbers. Returns out.
+/// Fills `out` (contiguous float32 or float64, CPU or CUDA) with standard normals number first_index, first_index + 1,
+/// ... float64 receives the float32 numbers. Returns out.
 torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, uint64_t first_index);
 
 /// As fill_normal, uniform on [0, 1) in multiples of 2^-24.

@@ -3,7 +3,8 @@
 namespace segre {
 
 /// Settings of the whole process that a program sets once, first thing in main, for speed:
-/// - freed blocks of a few megabytes are kept: glibc would give them back to the kernel and fault them in again at every
+/// - freed blocks of a few megabytes are kept: glibc would give them back to the kernel and fault them in again at
+/// every
 ///   step, which costs more than the arithmetic;
 /// - subnormal numbers count as 0 (in this thread and those it starts later): probabilities that underflow would slow
 ///   products down several times.

@@ -41,14 +41,17 @@ double parse_probability(const std::string& file, const CsvRow& row) {
 std::vector<Variable> find_variables(const std::string& file, const std::vector<CsvRow>& rows) {
   const auto& header = rows.front().fields;
   if (header.size() < 2 || header.back() != "p")
-    fail_input(file, ":", rows.front().line, ": last column is '", header.back(), "', expected variable names and, last, p");
+    fail_input(file, ":", rows.front().line, ": last column is '", header.back(),
+               "', expected variable names and, last, p");
   std::vector<Variable> variables;
   std::set<std::string> seen;
   for (size_t i = 0; i + 1 < header.size(); ++i) {
-    if (!seen.insert(header[i]).second) fail_input(file, ":", rows.front().line, ": variable '", header[i], "' is named twice");
+    if (!seen.insert(header[i]).second)
+      fail_input(file, ":", rows.front().line, ": variable '", header[i], "' is named twice");
     std::set<std::string> labels;
     for (size_t r = 1; r < rows.size(); ++r) {
-      if (rows[r].fields[i].empty()) fail_input(file, ":", rows[r].line, ": column ", header[i], " is empty, a label was expected");
+      if (rows[r].fields[i].empty())
+        fail_input(file, ":", rows[r].line, ": column ", header[i], " is empty, a label was expected");
       labels.insert(rows[r].fields[i]);
     }
     variables.push_back({header[i], static_cast<int64_t>(labels.size()), sorted_labels(labels)});

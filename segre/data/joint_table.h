@@ -31,8 +31,8 @@ class JointSampler {
   torch::Tensor draw(const RandomStream& random, uint64_t first_item, int64_t count) const;
 
  private:
-  torch::Tensor labelings_;           // [R, n]
-  std::vector<double> cumulative_;    // inclusive sums of p
+  torch::Tensor labelings_;         // [R, n]
+  std::vector<double> cumulative_;  // inclusive sums of p
 };
 
 }  // namespace segre

@@ -22,7 +22,9 @@ class JointSource final : public DataSource {
 
 }  // namespace
 
-std::unique_ptr<DataSource> make_joint_source(JointTable table) { return std::make_unique<JointSource>(std::move(table)); }
+std::unique_ptr<DataSource> make_joint_source(JointTable table) {
+  return std::make_unique<JointSource>(std::move(table));
+}
 
 std::unique_ptr<DataSource> open_source(const std::string& name) {
   static const std::string kJoint = "joint:";

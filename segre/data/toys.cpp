@@ -53,10 +53,10 @@ JointTable gaussian_mixture() {
 
 JointTable pinwheel() {
   constexpr int kBlades = 5;
-  constexpr double kExtent = 2.0;      // half the side of the square in units of the blade's mean radius
+  constexpr double kExtent = 2.0;  // half the side of the square in units of the blade's mean radius
   constexpr double kRadialSigma = 0.3;
   constexpr double kWidthSigma = 0.1;
-  constexpr double kSwirl = 0.25;      // turn of exp(radius) * kSwirl radians
+  constexpr double kSwirl = 0.25;  // turn of exp(radius) * kSwirl radians
   return tabulate([](double x, double y) {
     const double px = kExtent * x;
     const double py = kExtent * y;

@@ -31,7 +31,9 @@ torch::Tensor LabelingCounts::counts(const torch::Tensor& labelings) const {
   return out;
 }
 
-int64_t LabelingCounts::count(const torch::Tensor& labeling) const { return counts(labeling.unsqueeze(0)).item<int64_t>(); }
+int64_t LabelingCounts::count(const torch::Tensor& labeling) const {
+  return counts(labeling.unsqueeze(0)).item<int64_t>();
+}
 
 double total_variation(const JointTable& table, const LabelingCounts& counts) {
   const auto n = static_cast<double>(counts.total());

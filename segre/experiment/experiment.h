@@ -12,14 +12,14 @@ enum class PathKind { e_geodesic, ray };
 
 struct PathOptions {
   PathKind kind = PathKind::e_geodesic;
-  double eps = 0.01;   ///< smoothing of the corners (e-geodesic)
-  double rate = 0.5;   ///< speed of the ray
+  double eps = 0.01;  ///< smoothing of the corners (e-geodesic)
+  double rate = 0.5;  ///< speed of the ray
 };
 
 /// Everything a run is made of, gathered from one config. The defaults are our recipe for tables and joints.
 struct Experiment {
   int64_t seed = 1;
-  std::string data;        ///< a source, see data/source.h
+  std::string data;  ///< a source, see data/source.h
   PathOptions path;
   NetOptions net;
   Form form = Form::evidence;

@@ -58,11 +58,16 @@ void RunDirectory::write_info(const nlohmann::json& info) const {
 
 void RunDirectory::save(int64_t step, const NamedTensors& state, const Space& space) const {
   const std::string number = std::to_string(step);
-  const fs::path target = path_ / "checkpoints" / (kStepPrefix + std::string(9 - std::min<size_t>(9, number.size()), '0') + number);
+  const fs::path target =
+      path_ / "checkpoints" / (kStepPrefix + std::string(9 - std::min<size_t>(9, number.size()), '0') + number);
   if (fs::exists(target)) return;
   write_directory_whole(target, [&](const fs::path& folder) {
     write_safetensors(folder / "model.safetensors", state);
-    const nlohmann::json description{{"format", kFormat}, {"step", step}, {"release", release()}, {"revision", revision()}, {"space", space.to_json()}};
+    const nlohmann::json description{{"format", kFormat},
+                                     {"step", step},
+                                     {"release", release()},
+                                     {"revision", revision()},
+                                     {"space", space.to_json()}};
     write_file_whole(folder / "model.json", [&](std::ostream& out) { out << description.dump(2) << '\n'; });
   });
   const auto all = checkpoints(path_);
@@ -79,12 +84,15 @@ std::optional<fs::path> RunDirectory::latest() const {
 LoadedRun load_run(const fs::path& path, torch::Device device) {
   const RunDirectory run(path);
   const auto checkpoint = run.latest();
-  if (!checkpoint) fail_input(path.string(), ": is not a trained run (no checkpoint in it); 'segre train --out ", path.string(), "' makes one");
+  if (!checkpoint)
+    fail_input(path.string(), ": is not a trained run (no checkpoint in it); 'segre train --out ", path.string(),
+               "' makes one");
   Experiment experiment;
   schema_of(experiment).read_file(run.config());
   const auto description = read_json(*checkpoint / "model.json");
   if (description.value("format", 0) != kFormat)
-    fail_input((*checkpoint / "model.json").string(), ": format ", description.value("format", 0), ", this segre reads format ", kFormat);
+    fail_input((*checkpoint / "model.json").string(), ": format ", description.value("format", 0),
+               ", this segre reads format ", kFormat);
   const Space space = Space::from_json(description.at("space"));
   Model model = make_model(experiment, space, device);
   load_weights(model.field(), read_safetensors(*checkpoint / "model.safetensors"), experiment.train.adam.ema > 0.0);
@@ -95,7 +103,8 @@ torch::Device parse_device(const std::string& name) {
   if (name == "cpu") return torch::kCPU;
   if (name == "cuda" || name.starts_with("cuda:")) {
 #ifdef SEGRE_CUDA
-    if (!torch::cuda::is_available()) fail_input("--device ", name, ": no usable NVIDIA GPU was found; see 'segre doctor'");
+    if (!torch::cuda::is_available())
+      fail_input("--device ", name, ": no usable NVIDIA GPU was found; see 'segre doctor'");
     const torch::Device device(name);
     if (device.has_index() && device.index() >= torch::cuda::device_count())
       fail_input("--device ", name, ": this machine has ", torch::cuda::device_count(), " GPUs, counted from 0");

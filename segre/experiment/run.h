@@ -48,14 +48,14 @@ LoadedRun load_run(const std::filesystem::path& path, torch::Device device);
 /// How training is driven, beside the config.
 struct TrainRunOptions {
   std::string device = "cpu";
-  double max_seconds = 0.0;     ///< fit the number of steps into this time; 0: as configured
-  bool resume = false;          ///< continue the run in the directory
-  std::string command;          ///< kept in run.json
+  double max_seconds = 0.0;  ///< fit the number of steps into this time; 0: as configured
+  bool resume = false;       ///< continue the run in the directory
+  std::string command;       ///< kept in run.json
 };
 
 /// Trains an experiment into a directory: progress on stderr, metrics, checkpoints; SIGINT and SIGTERM save and stop.
-/// With max_seconds the schedule follows the speed measured so that it ends in time; the number of steps it came to is in
-/// config.toml. Returns the steps done (fewer than train.steps where a signal came).
+/// With max_seconds the schedule follows the speed measured so that it ends in time; the number of steps it came to is
+/// in config.toml. Returns the steps done (fewer than train.steps where a signal came).
 int64_t train_run(Experiment experiment, const RunDirectory& run, const TrainRunOptions& options);
 
 /// "cpu", "cuda", "cuda:1" -> device; InputError where it is not there.

@@ -22,8 +22,13 @@ constexpr int64_t kLogEvery = 50;
 class TrainLoop {
  public:
   TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& trainer, const Space& space, double max_seconds)
-      : experiment_(experiment), run_(run), trainer_(trainer), space_(space), max_seconds_(max_seconds),
-        first_step_(trainer.n_steps()), metrics_(run.metrics(), std::ios::app) {}
+      : experiment_(experiment),
+        run_(run),
+        trainer_(trainer),
+        space_(space),
+        max_seconds_(max_seconds),
+        first_step_(trainer.n_steps()),
+        metrics_(run.metrics(), std::ios::app) {}
 
   int64_t operator()() {
     const InterruptGuard interrupt;
@@ -36,6 +41,7 @@ class TrainLoop {
       progress.update(trainer_.n_steps(), concat("loss ", mean_loss_));
       if (now_seconds() - last_save_ > kCheckpointSeconds) save();
     }
+    write_metrics();
     save();
     experiment_.train.steps = total();
     run_.write_config(experiment_);
@@ -51,23 +57,31 @@ class TrainLoop {
     last_save_ = now_seconds();
   }
 
+  // Sums losses and writes their mean now and then.
   void log(double loss) {
     sum_ += loss;
-    if (++n_summed_ < kLogEvery && trainer_.n_steps() < total()) return;
+    if (++n_summed_ == kLogEvery) write_metrics();
+  }
+
+  void write_metrics() {
+    if (n_summed_ == 0) return;
     mean_loss_ = sum_ / static_cast<double>(n_summed_);
     sum_ = 0.0;
     n_summed_ = 0;
     const int64_t step = trainer_.n_steps();
     const auto rate = static_cast<double>(step - first_step_) / elapsed();
-    metrics_ << nlohmann::json{{"step", step}, {"loss", mean_loss_},
-                               {"lr", learning_rate(trainer_.options().schedule, step - 1, total())},
-                               {"steps_per_second", rate}, {"seconds", elapsed()}}.dump()
-             << std::endl;
+    nlohmann::json line{{"step", step},
+                        {"loss", mean_loss_},
+                        {"lr", learning_rate(trainer_.options().schedule, step - 1, total())},
+                        {"steps_per_second", rate},
+                        {"seconds", elapsed()}};
+    if (std::isfinite(trainer_.nats())) line["nats"] = trainer_.nats();
+    metrics_ << line.dump() << std::endl;
   }
 
   // With a time limit: makes the schedule end when the time does, from the speed of the last second or so.
   void fit_into_time() {
-    if (max_seconds_ <= 0.0 || now_seconds() - fitted_at_ < kRefitSeconds) return;
+    if (max_seconds_ <= 0.0 || now_seconds() - fitted_at_ < std::min(kRefitSeconds, 0.1 * max_seconds_)) return;
     const double rate = static_cast<double>(trainer_.n_steps() - fitted_step_) / (now_seconds() - fitted_at_);
     const double left = std::max(0.0, max_seconds_ - elapsed());
     trainer_.set_total_steps(trainer_.n_steps() + static_cast<int64_t>(rate * left));
@@ -105,8 +119,13 @@ int64_t train_run(Experiment experiment, const RunDirectory& run, const TrainRun
   run.create();
   if (latest) trainer.load(read_safetensors(*latest / "model.safetensors"));
   run.write_config(experiment);
-  run.write_info({{"command", options.command}, {"release", release()}, {"revision", revision()}, {"seed", experiment.seed},
-                  {"device", options.device}, {"threads", at::get_num_threads()}, {"torch", TORCH_VERSION},
+  run.write_info({{"command", options.command},
+                  {"release", release()},
+                  {"revision", revision()},
+                  {"seed", experiment.seed},
+                  {"device", options.device},
+                  {"threads", at::get_num_threads()},
+                  {"torch", TORCH_VERSION},
                   {"parameters", n_parameters(model.field())}});
   return TrainLoop(experiment, run, trainer, source->space(), options.max_seconds)();
 }

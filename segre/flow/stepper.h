@@ -29,8 +29,8 @@ const Stepper& stepper(const std::string& name);
 
 /// What an integration gives.
 struct Integration {
-  torch::Tensor v;             ///< [B, S] the state at the last time
-  int64_t n_evaluations = 0;   ///< how often the field was evaluated
+  torch::Tensor v;            ///< [B, S] the state at the last time
+  int64_t n_evaluations = 0;  ///< how often the field was evaluated
 };
 
 /// Carries v along the grid of times (rising or falling, at least one). `observe`, where given, sees the state at every

@@ -104,7 +104,8 @@ std::string csv_field(const std::string& text) {
 void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header) {
   const int64_t n = space.n_variables();
   if (with_header)
-    for (int64_t i = 0; i < n; ++i) out << (i > 0 ? "," : "") << csv_field(space.variable_name(i)) << (i + 1 == n ? "\n" : "");
+    for (int64_t i = 0; i < n; ++i)
+      out << (i > 0 ? "," : "") << csv_field(space.variable_name(i)) << (i + 1 == n ? "\n" : "");
   std::vector<std::vector<std::string>> names(n);
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < space.n_labels(i); ++j) names[i].push_back(csv_field(space.label_name(i, j)));

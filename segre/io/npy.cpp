@@ -10,7 +10,8 @@ void write_npy_header(std::ostream& out, const Space& space, int64_t count) {
   std::string shape = concat("(", count, ",");
   for (const int64_t extent : space.shape()) shape += concat(" ", extent, ",");
   shape += ")";
-  std::string header = concat("{'descr': '", npy_label_bytes(space) == 1 ? "|u1" : "<u2", "', 'fortran_order': False, 'shape': ", shape, ", }");
+  std::string header = concat("{'descr': '", npy_label_bytes(space) == 1 ? "|u1" : "<u2",
+                              "', 'fortran_order': False, 'shape': ", shape, ", }");
   constexpr size_t kPreamble = 10;  // magic, version, header length
   while ((kPreamble + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';

@@ -13,8 +13,11 @@ struct TypeName {
   torch::ScalarType type;
   const char* name;
 };
-constexpr TypeName kTypes[] = {{torch::kFloat32, "F32"}, {torch::kFloat64, "F64"}, {torch::kInt64, "I64"},
-                               {torch::kInt32, "I32"},   {torch::kUInt8, "U8"}};
+constexpr TypeName kTypes[] = {{torch::kFloat32, "F32"},
+                               {torch::kFloat64, "F64"},
+                               {torch::kInt64, "I64"},
+                               {torch::kInt32, "I32"},
+                               {torch::kUInt8, "U8"}};
 
 const char* name_of(torch::ScalarType type) {
   for (const auto& entry : kTypes)
@@ -42,7 +45,8 @@ torch::Tensor tensor_from(const nlohmann::json& entry, const std::string& bytes,
   }
   const uint64_t available = bytes.size() - data_start;
   if (range.size() != 2 || range[0] > range[1] || range[1] > available || range[1] - range[0] != wanted)
-    fail_input(file, ": tensor ", name, " needs ", wanted, " bytes and its place does not hold them; was the file cut short?");
+    fail_input(file, ": tensor ", name, " needs ", wanted,
+               " bytes and its place does not hold them; was the file cut short?");
   auto tensor = torch::empty(shape, type);
   if (wanted > 0) std::memcpy(tensor.data_ptr(), bytes.data() + data_start + range[0], wanted);
   return tensor;
@@ -57,7 +61,9 @@ void write_safetensors(const std::filesystem::path& path, const NamedTensors& te
   for (const auto& [name, tensor] : tensors) {
     contents.push_back(tensor.detach().to(torch::kCPU).contiguous());
     const uint64_t size = contents.back().nbytes();
-    header[name] = {{"dtype", name_of(tensor.scalar_type())}, {"shape", tensor.sizes().vec()}, {"data_offsets", {offset, offset + size}}};
+    header[name] = {{"dtype", name_of(tensor.scalar_type())},
+                    {"shape", tensor.sizes().vec()},
+                    {"data_offsets", {offset, offset + size}}};
     offset += size;
   }
   std::string text = header.dump();
@@ -75,13 +81,16 @@ NamedTensors read_safetensors(const std::filesystem::path& path) {
   const std::string file = path.string();
   const std::string bytes = read_file(path);
   uint64_t length = 0;
-  if (bytes.size() < kLengthBytes) fail_input(file, ": holds ", bytes.size(), " bytes, a safetensors file has at least 8");
+  if (bytes.size() < kLengthBytes)
+    fail_input(file, ": holds ", bytes.size(), " bytes, a safetensors file has at least 8");
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > bytes.size() - kLengthBytes)
-    fail_input(file, ": header of ", length, " bytes promised, the file holds ", bytes.size(), "; not a safetensors file, or cut short");
+    fail_input(file, ": header of ", length, " bytes promised, the file holds ", bytes.size(),
+               "; not a safetensors file, or cut short");
   NamedTensors tensors;
   try {
-    const auto header = nlohmann::json::parse(bytes.begin() + kLengthBytes, bytes.begin() + static_cast<std::ptrdiff_t>(kLengthBytes + length));
+    const auto header = nlohmann::json::parse(bytes.begin() + kLengthBytes,
+                                              bytes.begin() + static_cast<std::ptrdiff_t>(kLengthBytes + length));
     for (const auto& [name, entry] : header.items())
       if (name != "__metadata__") tensors[name] = tensor_from(entry, bytes, kLengthBytes + length, name, file);
   } catch (const nlohmann::json::exception& error) {

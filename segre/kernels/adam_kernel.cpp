@@ -25,8 +25,8 @@ void adam_range(float* __restrict w, const float* __restrict g, float* __restric
 void adam_(torch::Tensor weight, const torch::Tensor& gradient, torch::Tensor m, torch::Tensor v, torch::Tensor average,
            const AdamStep& step) {
   const auto f = [](double x) { return static_cast<float>(x); };
-  const Numbers k{f(step.beta1), f(1.0 - step.beta1), f(step.beta2),        f(1.0 - step.beta2), f(step.eps),
-                  f(step.rate),  f(step.inverse_root), f(step.keep), f(1.0 - step.keep)};
+  const Numbers k{f(step.beta1), f(1.0 - step.beta1),  f(step.beta2), f(1.0 - step.beta2), f(step.eps),
+                  f(step.rate),  f(step.inverse_root), f(step.keep),  f(1.0 - step.keep)};
   const auto g = gradient.contiguous();
   auto* w_at = weight.data_ptr<float>();
   const auto* g_at = g.data_ptr<float>();

@@ -7,9 +7,9 @@ namespace segre::kernels {
 /// The numbers of one Adam step, bias corrections included.
 struct AdamStep {
   double beta1, beta2, eps;
-  double rate;           ///< lr / (1 - beta1^k)
-  double inverse_root;   ///< 1 / sqrt(1 - beta2^k)
-  double keep;           ///< decay d of the average
+  double rate;          ///< lr / (1 - beta1^k)
+  double inverse_root;  ///< 1 / sqrt(1 - beta2^k)
+  double keep;          ///< decay d of the average
 };
 
 /// Updates weight, m, v and average in place in one pass; see Adam for the formula. Contiguous float32 on the CPU.

@@ -159,8 +159,7 @@ void gaussian_path_(torch::Tensor noise, const Space& space, const torch::Tensor
   const auto* spread = s.data_ptr<float>();
   const auto* scale = kappa.data_ptr<float>();
   at::parallel_for(0, noise.size(0), grain(S), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b)
-      path_row(rows + b * S, offsets, n, beta + b * n, signal[b], spread[b], scale);
+    for (int64_t b = begin; b < end; ++b) path_row(rows + b * S, offsets, n, beta + b * n, signal[b], spread[b], scale);
   });
 }
 
@@ -187,7 +186,8 @@ CrossEntropy cross_entropy(const torch::Tensor& message, const torch::Tensor& v,
                            const torch::Tensor& weight) {
   require_rows(message, space);
   require_rows(v, space);
-  CrossEntropy out{torch::empty({v.size(0)}, v.options()), torch::empty({v.size(0)}, v.options()), torch::empty_like(v)};
+  CrossEntropy out{torch::empty({v.size(0)}, v.options()), torch::empty({v.size(0)}, v.options()),
+                   torch::empty_like(v)};
   const int64_t S = v.size(1);
   const int64_t n = space.n_variables();
   const auto labels_here = labels.contiguous();

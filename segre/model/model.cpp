@@ -54,8 +54,8 @@ torch::Tensor Model::velocity_at(const torch::Tensor& v, double t) const {
   const auto at = path_->at(t);
   const double pull = at.ds / at.s;
   const double evidence = form_ == Form::evidence ? at.a / (at.s * at.s) : 0.0;
-  return kernels::endpoint_velocity(network_output(v, time).contiguous(), v, space_, evidence, at.da - at.a * pull, pull,
-                                    scales_);
+  return kernels::endpoint_velocity(network_output(v, time).contiguous(), v, space_, evidence, at.da - at.a * pull,
+                                    pull, scales_);
 }
 
 }  // namespace segre

@@ -8,9 +8,12 @@ namespace segre {
 
 std::shared_ptr<Field> make_field(const Space& space, const NetOptions& options, uint64_t seed) {
   switch (options.kind) {
-    case NetKind::linear: return std::make_shared<LinearField>(space, options, seed);
-    case NetKind::mlp: return std::make_shared<MlpField>(space, options, seed);
-    case NetKind::latent_class: return std::make_shared<LatentClassField>(space, options, seed);
+    case NetKind::linear:
+      return std::make_shared<LinearField>(space, options, seed);
+    case NetKind::mlp:
+      return std::make_shared<MlpField>(space, options, seed);
+    case NetKind::latent_class:
+      return std::make_shared<LatentClassField>(space, options, seed);
   }
   return nullptr;
 }

@@ -60,8 +60,9 @@ struct NetOptions {
   std::vector<int64_t> hidden = {256, 256};  ///< widths of the hidden layers (mlp)
   int64_t classes = 128;                     ///< number K of products in the mixture (latent_class)
   bool batch_norm = false;                   ///< batch normalisation before each dense layer (mlp), as in the paper
-  int64_t time_features = 8;                 ///< Fourier frequencies of t the network sees (mlp, linear); 0: autonomous, as in the paper
-  double input_gain = 1.0;                   ///< factor on the network's input (mlp): probabilities of many labels are small
+  int64_t time_features =
+      8;                    ///< Fourier frequencies of t the network sees (mlp, linear); 0: autonomous, as in the paper
+  double input_gain = 1.0;  ///< factor on the network's input (mlp): probabilities of many labels are small
 };
 
 /// Builds the network with weights that depend on the seed alone.

@@ -4,8 +4,8 @@
 
 namespace segre {
 
-/// Exact inference in a learned mixture of K products, p(x) = sum_k pi_k prod_i q_ik(x_i): the log-message that the other
-/// variables send to variable i when variable j is known only through probabilities s_j = softmax(e_j):
+/// Exact inference in a learned mixture of K products, p(x) = sum_k pi_k prod_i q_ik(x_i): the log-message that the
+/// other variables send to variable i when variable j is known only through probabilities s_j = softmax(e_j):
 ///
 ///   l_jk = log <q_jk, s_j>,   m_i = log sum_k softmax_k(log pi_k + sum_{j != i} l_jk) q_ik
 ///

@@ -6,12 +6,14 @@
 
 namespace segre {
 
-LinearField::LinearField(const Space& space, const NetOptions& options, uint64_t seed) : n_time_(options.time_features) {
+LinearField::LinearField(const Space& space, const NetOptions& options, uint64_t seed)
+    : n_time_(options.time_features) {
   const int64_t S = space.n_coordinates();
   WeightSource source(seed);
   weight_ = add_parameter("weight", source.uniform({S, S}, 1.0 / std::sqrt(static_cast<double>(S))));
   if (n_time_ > 0)
-    time_weight_ = add_parameter("time_weight", source.uniform({S, 2 * n_time_}, 1.0 / std::sqrt(2.0 * static_cast<double>(n_time_))));
+    time_weight_ = add_parameter("time_weight",
+                                 source.uniform({S, 2 * n_time_}, 1.0 / std::sqrt(2.0 * static_cast<double>(n_time_))));
 }
 
 torch::Tensor LinearField::forward(const torch::Tensor& W, const torch::Tensor& t) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "segre/core/error.h"
+#include "segre/net/dense.h"
 #include "segre/net/layers.h"
 
 namespace segre {
@@ -18,10 +19,12 @@ MlpField::MlpField(const Space& space, const NetOptions& options, uint64_t seed)
     in = widths[k];
   }
   if (n_time_ > 0)
-    time_weight_ = add_parameter("time_weight", source.uniform({widths[0], 2 * n_time_}, 1.0 / std::sqrt(2.0 * static_cast<double>(n_time_))));
+    time_weight_ = add_parameter(
+        "time_weight", source.uniform({widths[0], 2 * n_time_}, 1.0 / std::sqrt(2.0 * static_cast<double>(n_time_))));
 }
 
-MlpField::Layer MlpField::make_layer(WeightSource& source, size_t number, int64_t in, int64_t out, bool last, bool batch_norm) {
+MlpField::Layer MlpField::make_layer(WeightSource& source, size_t number, int64_t in, int64_t out, bool last,
+                                     bool batch_norm) {
   const double bound = last ? 0.0 : 1.0 / std::sqrt(static_cast<double>(in));
   const std::string name = concat("layer", number, ".");
   Layer layer;
@@ -40,14 +43,13 @@ torch::Tensor MlpField::forward(const torch::Tensor& W, const torch::Tensor& t) 
   torch::Tensor h = gain_ == 1.0 ? W : W * gain_;
   for (size_t k = 0; k < layers_.size(); ++k) {
     const Layer& layer = layers_[k];
-    if (k > 0) h = h.relu_();
     if (layer.norm_weight.defined())
       h = torch::batch_norm(h, layer.norm_weight, layer.norm_bias, layer.norm_mean, layer.norm_var, is_training(),
                             /*momentum=*/0.1, /*eps=*/1e-5, /*cudnn_enabled=*/false);
-    // The bias row, or with time one row per item: addmm adds it while it multiplies.
+    // Time features enter the first layer as columns beside W; their part of the product is small and done apart.
     auto shift = layer.bias;
     if (k == 0 && n_time_ > 0) shift = torch::addmm(layer.bias, time_features(t, n_time_), time_weight_.t());
-    h = torch::addmm(shift, h, layer.weight.t());
+    h = dense(h, layer.weight, shift, k + 1 < layers_.size() ? Activation::relu : Activation::none);
   }
   return h;
 }

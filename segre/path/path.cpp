@@ -47,7 +47,9 @@ class Ray final : public Path {
   PathCoefficients<double> at(double t) const override { return formula(t); }
   PathCoefficients<torch::Tensor> at(const torch::Tensor& t) const override { return formula(t); }
   // |e_j - 1/c| = sqrt(1 - 1/c); a variable with one label has nothing to decide.
-  double corner_scale(int64_t c) const override { return c == 1 ? 0.0 : 1.0 / std::sqrt(1.0 - 1.0 / static_cast<double>(c)); }
+  double corner_scale(int64_t c) const override {
+    return c == 1 ? 0.0 : 1.0 / std::sqrt(1.0 - 1.0 / static_cast<double>(c));
+  }
   double t_end() const override { return std::numeric_limits<double>::infinity(); }
   std::string name() const override { return "ray"; }
 

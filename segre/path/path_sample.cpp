@@ -27,15 +27,17 @@ torch::Tensor reference_log_density(const Space& space, const torch::Tensor& u) 
   return -0.5 * squared_norm(u) - log_volume;
 }
 
-torch::Tensor path_log_density(const Space& space, const Path& path, const torch::Tensor& v, const torch::Tensor& u_beta,
-                               double t) {
+torch::Tensor path_log_density(const Space& space, const Path& path, const torch::Tensor& v,
+                               const torch::Tensor& u_beta, double t) {
   const auto at = path.at(t);
-  return reference_log_density(space, (v - at.a * u_beta) / at.s) - static_cast<double>(space.n_dims()) * std::log(at.s);
+  return reference_log_density(space, (v - at.a * u_beta) / at.s) -
+         static_cast<double>(space.n_dims()) * std::log(at.s);
 }
 
 PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
                        const RandomStream& random, uint64_t first_item, WithVelocity with_velocity) {
-  PathSample sample{labels, t, torch::ones_like(t), raw_noise(space, random, first_item, labels.size(0), t.options()), {}};
+  PathSample sample{
+      labels, t, torch::ones_like(t), raw_noise(space, random, first_item, labels.size(0), t.options()), {}};
   const auto at = path.at(t);
   if (with_velocity == WithVelocity::no && kernels::serves(sample.v_t)) {
     const auto kappa = variable_scales(space, path, t.options());

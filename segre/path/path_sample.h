@@ -11,7 +11,8 @@ struct PathSample {
   torch::Tensor t;         ///< [B]     time
   torch::Tensor weight;    ///< [B]     importance of the item in the objective; makes up for the law of t
   torch::Tensor v_t;       ///< [B, S]  a_t u_beta + s_t u_0
-  torch::Tensor velocity;  ///< [B, S]  a_t' u_beta + s_t' u_0, which is u_beta - u_0 on the e-geodesic; undefined where not asked for
+  torch::Tensor velocity;  ///< [B, S]  a_t' u_beta + s_t' u_0, which is u_beta - u_0 on the e-geodesic; undefined where
+                           ///< not asked for
 };
 
 /// Reference noise nu_0: u_0 = Pi0 z with z standard normal, a standard normal on T0. Item k of the stream has
@@ -22,9 +23,10 @@ torch::Tensor reference_noise(const Space& space, const RandomStream& random, ui
 /// log density of the standard normal on T0 (dimension sum_i (c_i - 1)) at u [*, S] -> [*].
 torch::Tensor reference_log_density(const Space& space, const torch::Tensor& u);
 
-/// log N(v; a_t u_beta, s_t^2 1) on T0, the conditional density of the path: v [B, S], corner u_beta [B, S], one t -> [B].
-torch::Tensor path_log_density(const Space& space, const Path& path, const torch::Tensor& v, const torch::Tensor& u_beta,
-                               double t);
+/// log N(v; a_t u_beta, s_t^2 1) on T0, the conditional density of the path: v [B, S], corner u_beta [B, S], one t ->
+/// [B].
+torch::Tensor path_log_density(const Space& space, const Path& path, const torch::Tensor& v,
+                               const torch::Tensor& u_beta, double t);
 
 /// What an objective will ask of a PathSample.
 enum class WithVelocity { no, yes };

@@ -22,11 +22,14 @@ int64_t choose_rows(const Space& space) {
 
 double stop_time(const Model& model, const SampleOptions& options) {
   if (options.t1 > 0.0) {
-    if (options.t1 > model.path().t_end()) fail_input("sample.t1 = ", options.t1, ": the path ends at ", model.path().t_end());
+    if (options.t1 > model.path().t_end())
+      fail_input("sample.t1 = ", options.t1, ": the path ends at ", model.path().t_end());
     return options.t1;
   }
   if (options.stop == Stop::decision) return decision_time(model.space(), model.path());
-  if (std::isinf(model.path().t_end())) fail_input("sample.stop = \"end\": the ", model.path().name(), " path has no end; choose \"decision\" or set sample.t1");
+  if (std::isinf(model.path().t_end()))
+    fail_input("sample.stop = \"end\": the ", model.path().name(),
+               " path has no end; choose \"decision\" or set sample.t1");
   return model.path().t_end();
 }
 
@@ -55,7 +58,8 @@ torch::Tensor Sampler::noise(uint64_t first, int64_t count) const {
   return reference_noise(model_.space(), {seed_, Purpose::sampling_noise}, first, count, model_.options());
 }
 
-torch::Tensor Sampler::flow(const torch::Tensor& v_0, const std::function<void(const torch::Tensor&, double)>& observe) const {
+torch::Tensor Sampler::flow(const torch::Tensor& v_0,
+                            const std::function<void(const torch::Tensor&, double)>& observe) const {
   const auto field = [this](const torch::Tensor& v, double t) { return model_.velocity_at(v, t); };
   if (t1() < model_.path().t_end()) return integrate(field, v_0, times_, stepper(options_.sampler), observe).v;
   // The endpoint forms divide by 1 - t. The last step to t = 1 is Euler's, whose only evaluation is at its start and
@@ -72,7 +76,8 @@ Samples Sampler::draw_block(uint64_t block) const {
   const Space& space = model_.space();
   const uint64_t first = block * static_cast<uint64_t>(rows_);
   const auto v = flow(noise(first, rows_), nullptr);
-  const auto log_probability = t1() < model_.path().t_end() ? matched_readout(space, model_.path(), v, t1()) : log_lift(space, v);
+  const auto log_probability =
+      t1() < model_.path().t_end() ? matched_readout(space, model_.path(), v, t1()) : log_lift(space, v);
   Samples out;
   if (options_.readout == Readout::argmax) {
     out.labels = argmax_labels(space, v);
@@ -83,7 +88,8 @@ Samples Sampler::draw_block(uint64_t block) const {
       return (in[0].exp().cumsum(-1) <= in[1]).sum(-1).clamp_max(in[0].size(-1) - 1);
     });
   }
-  const auto undecided = reduce_blocks(space, {log_probability}, [](const auto& in) { return in[0].amax(-1); }) < std::log(kDecided);
+  const auto undecided =
+      reduce_blocks(space, {log_probability}, [](const auto& in) { return in[0].amax(-1); }) < std::log(kDecided);
   out.labels = torch::cat({out.labels, undecided.to(torch::kInt64)}, 1).to(torch::kCPU);
   return out;
 }

@@ -18,17 +18,17 @@ enum class Readout {
 };
 
 struct SampleOptions {
-  std::string sampler = "rk4";       ///< euler, midpoint, heun, rk4
-  int64_t steps = 5;                 ///< of equal length in t
+  std::string sampler = "rk4";  ///< euler, midpoint, heun, rk4
+  int64_t steps = 5;            ///< of equal length in t
   Stop stop = Stop::decision;
-  double t1 = 0.0;                   ///< stop here instead; 0: where `stop` says
+  double t1 = 0.0;  ///< stop here instead; 0: where `stop` says
   Readout readout = Readout::argmax;
 };
 
 /// Labels and what they took.
 struct Samples {
-  torch::Tensor labels;       ///< [count, n] int64, on the CPU
-  int64_t n_undecided = 0;    ///< variables whose label had less than kDecided probability at the readout
+  torch::Tensor labels;     ///< [count, n] int64, on the CPU
+  int64_t n_undecided = 0;  ///< variables whose label had less than kDecided probability at the readout
 };
 
 /// Below this probability of its label a variable counts as undecided.

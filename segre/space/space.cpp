@@ -36,9 +36,9 @@ struct Space::Contents {
   Layout layout = Layout::table;
   std::vector<int64_t> shape;
   int64_t n_variables = 0;
-  int64_t uniform_labels = 0;         // c when all are equal, else 0
-  std::vector<int64_t> n_labels;      // per variable; empty when uniform
-  std::vector<Variable> names;        // empty when nothing is named
+  int64_t uniform_labels = 0;     // c when all are equal, else 0
+  std::vector<int64_t> n_labels;  // per variable; empty when uniform
+  std::vector<Variable> names;    // empty when nothing is named
   int64_t n_coordinates = 0;
 
   mutable std::mutex mutex;
@@ -92,10 +92,13 @@ struct Space::Contents {
 
 Space Space::uniform(Layout layout, std::vector<int64_t> shape, int64_t n_labels) {
   const size_t axes = layout == Layout::image ? 2 : 1;
-  if (shape.size() != axes) fail_input("a space of layout ", kLayoutNames[static_cast<int>(layout)], " has ", axes, " axes, not ", shape.size());
+  if (shape.size() != axes)
+    fail_input("a space of layout ", kLayoutNames[static_cast<int>(layout)], " has ", axes, " axes, not ",
+               shape.size());
   for (const int64_t extent : shape)
     if (extent < 1) fail_input("a space needs at least one variable along each axis, found ", extent);
-  if (n_labels < 1 || n_labels > kMaxLabels) fail_input("a variable has 1 to ", kMaxLabels, " labels, found ", n_labels);
+  if (n_labels < 1 || n_labels > kMaxLabels)
+    fail_input("a variable has 1 to ", kMaxLabels, " labels, found ", n_labels);
   auto contents = std::make_shared<Contents>();
   contents->layout = layout;
   contents->n_variables = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
@@ -231,9 +234,10 @@ std::string Space::describe() const {
     const auto& counts = contents_->n_labels;
     labels = std::to_string(*std::min_element(counts.begin(), counts.end())) + " to " + labels;
   }
-  const std::string where = layout() == Layout::image
-                                ? concat("image of ", shape()[0], "x", shape()[1], " variables with ")
-                                : concat(kLayoutNames[static_cast<int>(layout())], " of ", n_variables(), " variables with ");
+  const std::string where =
+      layout() == Layout::image
+          ? concat("image of ", shape()[0], "x", shape()[1], " variables with ")
+          : concat(kLayoutNames[static_cast<int>(layout())], " of ", n_variables(), " variables with ");
   return where + labels;
 }
 

@@ -21,7 +21,8 @@ const torch::Tensor& find(const NamedTensors& state, const std::string& name, co
 
 }  // namespace
 
-Adam::Adam(std::vector<std::pair<std::string, torch::Tensor>> parameters, const AdamOptions& options) : options_(options) {
+Adam::Adam(std::vector<std::pair<std::string, torch::Tensor>> parameters, const AdamOptions& options)
+    : options_(options) {
   for (auto& [name, weight] : parameters)
     slots_.push_back({name, weight, torch::zeros_like(weight), torch::zeros_like(weight), weight.detach().clone()});
 }
@@ -30,8 +31,12 @@ void Adam::step(double lr) {
   const torch::NoGradGuard no_grad;
   ++n_steps_;
   const auto k = static_cast<double>(n_steps_);
-  const kernels::AdamStep numbers{options_.beta1, options_.beta2, options_.eps, lr / (1.0 - std::pow(options_.beta1, k)),
-                                  1.0 / std::sqrt(1.0 - std::pow(options_.beta2, k)), std::min(options_.ema, k / (k + 9.0))};
+  const kernels::AdamStep numbers{options_.beta1,
+                                  options_.beta2,
+                                  options_.eps,
+                                  lr / (1.0 - std::pow(options_.beta1, k)),
+                                  1.0 / std::sqrt(1.0 - std::pow(options_.beta2, k)),
+                                  std::min(options_.ema, k / (k + 9.0))};
   for (Slot& slot : slots_) {
     auto weight = slot.weight.detach();
     const auto& gradient = slot.weight.grad();

@@ -18,8 +18,9 @@ torch::Tensor endpoint_error(const Model& model, const PathSample& sample, const
 ObjectiveValue fused_cross_entropy(const Model& model, const PathSample& sample) {
   const auto message = model.network_output(sample.v_t, sample.t);
   const auto weight = (sample.weight / static_cast<double>(sample.t.size(0))).contiguous();
-  const auto out = kernels::cross_entropy(message.detach().contiguous(), sample.v_t, model.space(),
-                                          model.evidence_ratio(sample.t).contiguous(), model.scales(), sample.labels, weight);
+  const auto out =
+      kernels::cross_entropy(message.detach().contiguous(), sample.v_t, model.space(),
+                             model.evidence_ratio(sample.t).contiguous(), model.scales(), sample.labels, weight);
   message.backward(out.gradient);
   return {out.loss, out.error};
 }
@@ -50,7 +51,9 @@ WithVelocity needs_velocity(Objective objective) {
 ObjectiveValue backward(const Model& model, const PathSample& sample, Objective objective) {
   if (objective == Objective::metric) return metric(model, sample);
   if (model.form() == Form::velocity)
-    fail_input("train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no label logits");
+    fail_input(
+        "train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no "
+        "label logits");
   return kernels::serves(sample.v_t) ? fused_cross_entropy(model, sample) : plain_cross_entropy(model, sample);
 }
 

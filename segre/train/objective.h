@@ -7,7 +7,7 @@ namespace segre {
 
 /// What training minimises.
 enum class Objective {
-  metric,         ///< sum_i Var_{W_i}(F_i - velocity_i) at W = softmax(v_t): the paper's Riemannian flow matching, any form
+  metric,  ///< sum_i Var_{W_i}(F_i - velocity_i) at W = softmax(v_t): the paper's Riemannian flow matching, any form
   cross_entropy,  ///< sum_i -log softmax(logits_i)[beta_i]: endpoint and evidence forms
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "segre/core/error.h"
@@ -10,16 +11,22 @@ namespace segre {
 namespace {
 
 constexpr int kBins = 64;
-constexpr double kMemory = 0.99;   // decay of the running mean per batch
-constexpr double kUniformShare = 0.1;  // part of the probability that stays uniform: no bin starves, weights stay below 10
+constexpr double kMemory = 0.99;  // decay of the running mean per batch
+constexpr double kUniformShare =
+    0.1;  // part of the probability that stays uniform: no bin starves, weights stay below 10
 const char* const kStateName = "time_law.information";
 
 }  // namespace
 
 TimeLaw::TimeLaw(TimeLawKind kind, std::shared_ptr<const Path> path, double t1, bool reweight)
-    : kind_(kind), path_(std::move(path)), t_max_(kind == TimeLawKind::uniform ? path_->t_end() : t1), reweight_(reweight) {
-  if (std::isinf(t_max_)) fail_input("train.time_law = \"uniform\": the ", path_->name(), " path has no end; choose \"decision\" or \"information\"");
-  if (kind_ == TimeLawKind::information) information_.assign(kBins, 1.0);
+    : kind_(kind),
+      path_(std::move(path)),
+      t_max_(kind == TimeLawKind::uniform ? path_->t_end() : t1),
+      reweight_(reweight) {
+  if (std::isinf(t_max_))
+    fail_input("train.time_law = \"uniform\": the ", path_->name(),
+               " path has no end; choose \"decision\" or \"information\"");
+  if (kind_ != TimeLawKind::uniform) information_.assign(kBins, 1.0);
 }
 
 std::vector<double> TimeLaw::shares() const {
@@ -51,7 +58,7 @@ TimeLaw::Draw TimeLaw::draw(const RandomStream& random, uint64_t first_item, int
 }
 
 void TimeLaw::learn(const torch::Tensor& t, const torch::Tensor& error) {
-  if (kind_ != TimeLawKind::information) return;
+  if (kind_ == TimeLawKind::uniform) return;
   const auto times = t.to(torch::kCPU).to(torch::kFloat64).contiguous();
   const auto errors = error.to(torch::kCPU).to(torch::kFloat64).contiguous();
   std::vector<double> sum(kBins, 0.0);
@@ -69,15 +76,21 @@ void TimeLaw::learn(const torch::Tensor& t, const torch::Tensor& error) {
     if (n[k] > 0) information_[k] = kMemory * information_[k] + (1.0 - kMemory) * sum[k] / static_cast<double>(n[k]);
 }
 
+double TimeLaw::nats() const {
+  if (kind_ == TimeLawKind::uniform) return std::numeric_limits<double>::quiet_NaN();
+  return t_max_ / kBins * std::accumulate(information_.begin(), information_.end(), 0.0);
+}
+
 NamedTensors TimeLaw::state() const {
-  if (kind_ != TimeLawKind::information) return {};
+  if (kind_ == TimeLawKind::uniform) return {};
   return {{kStateName, torch::tensor(information_, torch::kFloat64)}};
 }
 
 void TimeLaw::load(const NamedTensors& state) {
-  if (kind_ != TimeLawKind::information) return;
+  if (kind_ == TimeLawKind::uniform) return;
   const auto at = state.find(kStateName);
-  if (at == state.end() || at->second.numel() != kBins) fail_input("the checkpoint has no tensor ", kStateName, " of ", kBins, " numbers");
+  if (at == state.end() || at->second.numel() != kBins)
+    fail_input("the checkpoint has no tensor ", kStateName, " of ", kBins, " numbers");
   std::copy_n(at->second.data_ptr<double>(), kBins, information_.begin());
 }
 

@@ -28,8 +28,12 @@ class TimeLaw {
   };
   /// Times of the items first_item ... of the stream, one batch.
   Draw draw(const RandomStream& random, uint64_t first_item, int64_t count, torch::TensorOptions options) const;
-  /// Learns from a batch: the times and |u_beta - D|^2 there. Does nothing for the fixed laws.
+  /// Learns from a batch: the times and |u_beta - D|^2 there. Does nothing for the uniform law, whose times reach t
+  /// = 1.
   void learn(const torch::Tensor& t, const torch::Tensor& error);
+  /// The running integral of the information over [0, t1], in nats: up to misread labels the simulation-free bound on
+  /// -log p, averaged over recent items. Falls to the entropy of the data. NaN for the uniform law.
+  double nats() const;
   /// Largest time drawn.
   double t_max() const { return t_max_; }
   /// The learned histogram, for checkpoints.
@@ -43,7 +47,7 @@ class TimeLaw {
   std::shared_ptr<const Path> path_;
   double t_max_;
   bool reweight_;
-  std::vector<double> information_;  // per bin, running mean
+  std::vector<double> information_;  // per bin of [0, t1], running mean
 };
 
 }  // namespace segre

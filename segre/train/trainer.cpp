@@ -12,7 +12,8 @@ void copy_from(torch::Tensor target, const NamedTensors& state, const std::strin
   const auto at = state.find(name);
   if (at == state.end()) fail_input("the checkpoint has no tensor ", name);
   if (at->second.sizes() != target.sizes())
-    fail_input("the checkpoint's tensor ", name, " has shape ", at->second.sizes(), ", the network's has ", target.sizes());
+    fail_input("the checkpoint's tensor ", name, " has shape ", at->second.sizes(), ", the network's has ",
+               target.sizes());
   target.copy_(at->second);
 }
 
@@ -29,9 +30,12 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
       law_(options.time_law, model_.shared_path(), decision_time(model_.space(), model_.path()), options.reweight),
       adam_(model_.field().parameters(), options.adam) {
   if (options_.objective == Objective::cross_entropy && model_.form() == Form::velocity)
-    fail_input("train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no label logits");
+    fail_input(
+        "train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no "
+        "label logits");
   require_memory(options_.batch * model_.space().n_coordinates() * 4 * kRowsPerItem,
-                 concat("a batch of ", options_.batch, " items of the ", model_.space().describe()), model_.options().device());
+                 concat("a batch of ", options_.batch, " items of the ", model_.space().describe()),
+                 model_.options().device());
 }
 
 double Trainer::step() {

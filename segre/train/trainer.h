@@ -11,24 +11,28 @@ namespace segre {
 struct TrainOptions {
   Objective objective = Objective::cross_entropy;
   TimeLawKind time_law = TimeLawKind::information;
-  bool reweight = false;      ///< weight items back to uniform times, see TimeLaw
-  int64_t steps = 8000;       ///< optimiser steps
-  int64_t batch = 1024;       ///< items per step
+  bool reweight = false;  ///< weight items back to uniform times, see TimeLaw
+  int64_t steps = 8000;   ///< optimiser steps
+  int64_t batch = 1024;   ///< items per step
   ScheduleOptions schedule;
   AdamOptions adam;
 };
 
 /// From path samples to parameters. A step is a function of the step's number and the state, nothing else: items and
-/// noise of step k are numbers k*batch ... of their streams. Hence state(), load() and step() continue to the same bits.
+/// noise of step k are numbers k*batch ... of their streams. Hence state(), load() and step() continue to the same
+/// bits.
 class Trainer {
  public:
   /// Trains the model's field in place. Refuses a batch that does not fit into memory.
   Trainer(Model model, const DataSource& source, const TrainOptions& options, uint64_t seed);
 
-  /// One step; returns mean(weight * loss). Throws Error on a non-finite loss, naming the step, the parameters untouched.
+  /// One step; returns mean(weight * loss). Throws Error on a non-finite loss, naming the step, the parameters
+  /// untouched.
   double step();
   /// Steps taken.
   int64_t n_steps() const { return adam_.n_steps(); }
+  /// The bound on -log p that the time law has seen lately, see TimeLaw::nats.
+  double nats() const { return law_.nats(); }
   /// Changes the number of steps the schedule runs to.
   void set_total_steps(int64_t steps) { options_.steps = steps; }
   const TrainOptions& options() const { return options_; }

@@ -1,0 +1,79 @@
+#include "segre/report/page.h"
+
+#include "segre/core/error.h"
+#include "segre/io/files.h"
+#include "segre/report/style.h"
+
+namespace segre {
+namespace {
+
+// JSON inside a script element must not close it.
+std::string for_script(const nlohmann::json& json) {
+  std::string text = json.dump();
+  for (size_t at = text.find("</"); at != std::string::npos; at = text.find("</", at + 3)) text.replace(at, 2, "<\\/");
+  return text;
+}
+
+std::string table_row(const std::vector<std::string>& cells, const char* tag) {
+  std::string row = "<tr>";
+  for (const auto& cell : cells) row += concat("<", tag, ">", escape_html(cell), "</", tag, ">");
+  return row + "</tr>\n";
+}
+
+}  // namespace
+
+std::string escape_html(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+void Page::heading(const std::string& text) { body_ += concat("<h2>", escape_html(text), "</h2>\n"); }
+void Page::text(const std::string& text) { body_ += concat("<p>", escape_html(text), "</p>\n"); }
+void Page::caption(const std::string& text) { body_ += concat("<p class=\"caption\">", escape_html(text), "</p>\n"); }
+
+void Page::table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows) {
+  body_ += "<table>\n" + table_row(header, "th");
+  for (const auto& row : rows) body_ += table_row(row, "td");
+  body_ += "</table>\n";
+}
+
+void Page::chart(const nlohmann::json& traces, nlohmann::json layout) {
+  const auto height = layout.value("height", 420);
+  body_ += concat("<div class=\"chart\" id=\"chart", n_charts(), "\" style=\"height:", height, "px\"></div>\n");
+  charts_.push_back({{"traces", traces}, {"layout", std::move(layout)}});
+}
+
+void Page::write(const std::filesystem::path& path, const std::filesystem::path& plotly) const {
+  const std::string library = read_file(plotly);
+  write_file_whole(path, [&](std::ostream& out) {
+    out << "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        << "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        << "<title>" << escape_html(title_) << "</title>\n<style>" << kPageStyle
+        << "</style>\n</head>\n<body>\n<main>\n"
+        << "<h1>" << escape_html(title_) << "</h1>\n"
+        << body_ << "</main>\n"
+        << "<script>" << library << "</script>\n"
+        << "<script type=\"application/json\" id=\"charts\">" << for_script(charts_) << "</script>\n"
+        << "<script>" << kPageScript << "</script>\n</body>\n</html>\n";
+  });
+}
+
+}  // namespace segre

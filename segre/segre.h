@@ -1,0 +1,59 @@
+#pragma once
+
+// All of segre. The order of the includes is the flow of the data; a folder includes only folders above it.
+
+// gives: Error, InputError, RandomStream, require_memory, Progress, revision
+#include "segre/core/error.h"
+#include "segre/core/memory.h"
+#include "segre/core/progress.h"
+#include "segre/core/rng.h"
+#include "segre/core/tuning.h"
+#include "segre/core/version.h"
+
+// gives: Space (which variables, how many labels each), and per-variable operations on [*, S] tensors
+#include "segre/space/blocks.h"
+#include "segre/space/space.h"
+
+// gives: files written whole, CSV, NPY, safetensors; ConfigSchema
+#include "segre/config/schema.h"
+#include "segre/io/csv.h"
+#include "segre/io/files.h"
+#include "segre/io/npy.h"
+#include "segre/io/safetensors.h"
+
+// gives: JointTable, DataSource: labels [B, n]
+#include "segre/data/joint_table.h"
+#include "segre/data/source.h"
+#include "segre/data/toys.h"
+
+// gives: the geometry: project, lift, replicator, Fisher-Rao norm, Segre map
+#include "segre/simplex/embedding.h"
+#include "segre/simplex/lift.h"
+#include "segre/simplex/replicator.h"
+#include "segre/simplex/tangent.h"
+
+// gives: Path (a_t, s_t), PathSample (v_t and its velocity), decision_time
+#include "segre/path/path.h"
+#include "segre/path/path_sample.h"
+
+// gives: JointOracle, the exact flow of a known joint distribution
+#include "segre/oracle/joint_oracle.h"
+
+// gives: Field (the network) and Model (network, path and form: dv/dt = F(v, t))
+#include "segre/model/model.h"
+#include "segre/net/field.h"
+
+// gives: Trainer, from path samples to parameters
+#include "segre/train/trainer.h"
+
+// gives: steppers, integrate; Sampler: noise -> flow -> labels
+#include "segre/flow/stepper.h"
+#include "segre/sample/sampler.h"
+
+// gives: total_variation and its noise floor
+#include "segre/eval/total_variation.h"
+
+// gives: Page and Figures; Experiment (a config), RunDirectory, load_run, train_run
+#include "segre/experiment/run.h"
+#include "segre/report/figures.h"
+#include "segre/report/page.h"

@@ -1,0 +1,63 @@
+// The demo's report in a real browser. Skipped, with a message, where Chromium is not installed.
+
+#include <cstdio>
+#include <regex>
+
+#include "segre/io/files.h"
+#include "tests/support/support.h"
+
+namespace segre {
+namespace {
+
+using test::ScratchFolder;
+
+int shell(const std::string& command) { return std::system(command.c_str()); }
+
+bool has_chromium() { return shell("command -v chromium > /dev/null 2>&1") == 0; }
+
+// The page's document after its scripts ran, as Chromium sees it.
+std::string rendered(const ScratchFolder& folder, const std::filesystem::path& page) {
+  const auto out = (folder / "dom.html").string();
+  const int code = shell(
+      concat("HOME='", folder.path().string(),
+             "' timeout 120 chromium --headless --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader ",
+             "--disable-dev-shm-usage --user-data-dir='", (folder / "profile").string(),
+             "' --virtual-time-budget=60000 --dump-dom 'file://", page.string(), "' > '", out, "' 2> '",
+             (folder / "chromium.log").string(), "'"));
+  EXPECT_EQ(code, 0) << read_file(folder / "chromium.log");
+  return read_file(out);
+}
+
+size_t count(const std::string& text, const std::string& word) {
+  size_t found = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
+TEST(Browser, TheDemoReportDrawsAllItsChartsWithoutErrors) {
+  if (!has_chromium()) GTEST_SKIP() << "chromium is not installed; 'sudo apt-get install chromium' enables this test";
+  const ScratchFolder folder;
+  const std::string demo = concat(SEGRE_PROGRAM, " demo --out '", (folder / "demo").string(),
+                                  "' --max-time 3s --count 20000 > /dev/null 2>&1");
+  ASSERT_EQ(shell(demo), 0);
+  const std::string dom = rendered(folder, folder / "demo/report.html");
+  EXPECT_NE(dom.find("data-charts-drawn=\"6\""), std::string::npos);
+  EXPECT_EQ(dom.find("data-error"), std::string::npos);
+  EXPECT_EQ(count(dom, "class=\"gl-container\""), 6u);  // plotly makes one for each chart
+  EXPECT_GE(count(dom, "<canvas"), 2u);                 // the two turnable scenes are drawn in one each
+  EXPECT_GE(count(dom, "<image"), 6u);                  // three pairs of heat maps
+}
+
+TEST(Browser, TheReportNeedsNothingFromOutside) {
+  const ScratchFolder folder;
+  const std::string demo = concat(SEGRE_PROGRAM, " demo --out '", (folder / "demo").string(),
+                                  "' --max-time 1s --count 2000 > /dev/null 2>&1");
+  ASSERT_EQ(shell(demo), 0);
+  const std::string html = read_file(folder / "demo/report.html");
+  const std::string outside = html.substr(0, html.find("<script>"));  // what is not plotly's own text
+  EXPECT_FALSE(std::regex_search(outside, std::regex("(src|href)=")));
+  EXPECT_EQ(count(html, "<script src"), 0u);
+}
+
+}  // namespace
+}  // namespace segre

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/support.h"
+
+// Drives the built command line, whose path is the macro SEGRE_PROGRAM.
+
+namespace segre::test {
+
+struct ProgramResult {
+  int exit_code;  ///< -signal where a signal ended it
+  std::string out;
+  std::string err;
+};
+
+using Arguments = std::vector<std::string>;
+
+/// The program, running on one thread, its output going into files.
+class Program {
+ public:
+  /// Starts it; `out` names the file for stdout where the test wants a special one.
+  explicit Program(const Arguments& arguments, const std::string& out = {});
+  /// Kills it if it still runs.
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void signal(int number) const;
+  ProgramResult wait();
+
+ private:
+  ScratchFolder folder_;
+  std::string out_;
+  pid_t process_ = -1;
+};
+
+/// Runs it to its end.
+ProgramResult run_program(const Arguments& arguments, const std::string& out = {});
+
+/// `first` and then `second`.
+Arguments operator+(Arguments first, const Arguments& second);
+
+/// Arguments that train `source` into `run` with a network so small that it takes no time.
+Arguments tiny_training(const std::string& source, const std::filesystem::path& run, int steps);
+
+}  // namespace segre::test

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "segre/net/field.h"
+#include "segre/path/path.h"
+#include "tests/support/support.h"
+
+// Independent computations that formulas are held against: explicit loops over labels in plain doubles, and finite
+// differences. Nothing here calls the code under test beyond Space's counts and Path's coefficients.
+
+namespace segre::test {
+
+using Row = std::vector<double>;
+
+/// The values of a tensor, in order.
+Row values_of(const torch::Tensor& x);
+/// The labels of a tensor, in order.
+std::vector<int64_t> labels_of(const torch::Tensor& x);
+/// A float64 tensor of these values.
+torch::Tensor tensor_of(const Row& values);
+
+/// Three variables with 2, 3 and 4 labels: 24 labelings, 6 dimensions.
+Space small_mixed_space();
+/// A table of unnamed variables with these numbers of labels.
+Space space_of(const std::vector<int64_t>& n_labels);
+
+/// The e-geodesic (eps = 0.01) and the ray (rate = 0.5), each with a time at which labels are half decided.
+struct TimedPath {
+  std::shared_ptr<const Path> path;
+  double t;
+};
+std::vector<TimedPath> both_paths();
+
+/// Vectors of T0 [count, S]: noise less its mean per variable, taken by loops.
+torch::Tensor tangent_noise(const Space& space, int64_t count, uint64_t seed = 1, double scale = 1.0);
+/// An orthonormal basis of T0 as columns [S, n_dims], by Gram and Schmidt.
+torch::Tensor tangent_frame(const Space& space);
+/// Labels drawn without any law in mind, [count, n].
+torch::Tensor some_labels(const Space& space, int64_t count, uint64_t seed = 1);
+
+/// u_beta by loops.
+Row corner_by_loops(const Space& space, const Path& path, const std::vector<int64_t>& labels);
+
+/// What the path of a joint distribution says at v, by loops over all labelings of the table.
+struct Exact {
+  double log_density;
+  Row posterior;  ///< per labeling
+  Row endpoint;   ///< E[u_beta | v]
+  Row velocity;   ///< E[a' u_beta + s' z | v] with z = (v - a u_beta)/s
+};
+Exact exact_by_loops(const JointTable& table, const Path& path, const Row& v, double t);
+
+/// Turns a field's parameters and buffers into float64, so that finite differences are worth something.
+void to_double(const Field& field);
+/// Largest |gradient - central difference| over all parameters. `loss` is evaluated at shifted parameters;
+/// the gradients must lie in the parameters already.
+double gradient_error(const Field& field, const std::function<double()>& loss, double shift);
+
+/// A network whose output is one learned row, whatever it is shown; remembers what it was shown.
+class FixedField final : public Field {
+ public:
+  explicit FixedField(torch::Tensor output) : output_(add_parameter("output", std::move(output))) {}
+  torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) override;
+  torch::Tensor shown_W, shown_t;
+
+ private:
+  torch::Tensor output_;  // [S]
+};
+
+}  // namespace segre::test
