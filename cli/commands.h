@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ void add_sample(CLI::App& app, Context& context);
 void add_keys(CLI::App& app, Context& context);
 void add_doctor(CLI::App& app, Context& context);
 void add_version(CLI::App& app, Context& context);
+
+/// Largest count an option takes.
+inline constexpr int64_t kMost = 1'000'000'000'000;
 
 /// "90", "90s", "5m", "1h" -> seconds; InputError otherwise.
 double parse_duration(const std::string& option, const std::string& text);

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -16,7 +17,7 @@ double parse_duration(const std::string& option, const std::string& text) {
   }
   const std::string unit = text.substr(used);
   const double factor = unit.empty() || unit == "s" ? 1.0 : unit == "m" ? 60.0 : unit == "h" ? 3600.0 : 0.0;
-  if (used == 0 || factor == 0.0 || !(value > 0.0))
+  if (used == 0 || factor == 0.0 || !(value > 0.0) || !std::isfinite(value))
     fail_input(option, " ", text, ": expected a time such as 60s, 5m or 1h");
   return value * factor;
 }

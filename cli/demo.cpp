@@ -211,8 +211,8 @@ void add_demo(CLI::App& app, Context& context) {
   auto arguments = std::make_shared<DemoArguments>();
   command->add_option("--out", arguments->out, "directory for runs and report");
   command->add_option("--max-time", arguments->max_time, "time for all training together: 90s, 5m");
-  command->add_option("--count", arguments->count, "samples per toy")->check(CLI::PositiveNumber);
-  command->add_option("--seed", arguments->seed, "seed of all randomness")->check(CLI::NonNegativeNumber);
+  command->add_option("--count", arguments->count, "samples per toy")->check(CLI::Range(int64_t{1}, kMost));
+  command->add_option("--seed", arguments->seed, "seed of all randomness")->check(CLI::Range(int64_t{0}, kMost));
   command->footer("Example: segre demo --out demo");
   command->callback([arguments, &context] { demo(*arguments, context); });
 }

@@ -40,6 +40,11 @@ int run(int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::CallForAllHelp& help) {
     return app.exit(help);
+  } catch (const CLI::RequiredError& error) {
+    // CLI11 does not say which word it took for no subcommand.
+    if (argc > 1 && app.get_subcommands().empty())
+      return report(segre::concat("'", argv[1], "' is not a command; see 'segre --help'"), kBadInput);
+    return report(std::string(error.what()) + "; see 'segre --help'", kBadInput);
   } catch (const CLI::ParseError& error) {
     return report(std::string(error.what()) + "; see 'segre --help'", kBadInput);
   }

@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "segre/core/error.h"
@@ -18,7 +19,7 @@ struct SampleArguments {
   std::string run;
   int64_t count = 0;
   std::string out;
-  int64_t seed = -1;
+  std::string seed;
   int64_t steps = 0;
   std::string sampler;
   std::vector<std::string> set;
@@ -37,11 +38,12 @@ Format format_of(const std::string& out, const Space& space) {
   fail_input("--out ", out, ": expected a file that ends in .csv or .npy, or - for CSV on standard output");
 }
 
-// The known distribution a run was trained on, if its source still opens and has one.
-std::unique_ptr<DataSource> known_source(const Experiment& experiment) {
+// The known distribution a run was trained on, if its source still opens, has one, and has the model's variables.
+std::unique_ptr<DataSource> known_source(const LoadedRun& run) {
   try {
-    auto source = open_source(experiment.data);
-    return source->joint() != nullptr ? std::move(source) : nullptr;
+    auto source = open_source(run.experiment.data);
+    const bool same = source->space().to_json() == run.model.space().to_json();
+    return same && source->joint() != nullptr && LabelingCounts::serves(source->space()) ? std::move(source) : nullptr;
   } catch (const InputError&) {
     return nullptr;
   }
@@ -71,14 +73,19 @@ int64_t stream(const Sampler& sampler, const Space& space, int64_t count, Format
 void sample(const SampleArguments& arguments) {
   LoadedRun run = load_run(arguments.run, parse_device(arguments.device));
   auto schema = schema_of(run.experiment);
-  for (const auto& assignment : arguments.set) schema.set(assignment);
-  if (!arguments.sampler.empty()) schema.set("sample.sampler=" + arguments.sampler);
+  for (const auto& assignment : arguments.set) {
+    if (!assignment.starts_with("sample."))
+      fail_input("--set ", assignment, ": only keys of sample.* can be changed after training");
+    schema.set(assignment);
+  }
+  if (!arguments.sampler.empty()) run.experiment.sample.sampler = stepper(arguments.sampler).name;
+  if (!arguments.seed.empty()) schema.set("seed=" + arguments.seed);
   if (arguments.steps > 0) run.experiment.sample.steps = arguments.steps;
-  const auto seed = static_cast<uint64_t>(arguments.seed >= 0 ? arguments.seed : run.experiment.seed);
+  const auto seed = static_cast<uint64_t>(run.experiment.seed);
   const Space& space = run.model.space();
   const Format format = format_of(arguments.out, space);
   const Sampler sampler(run.model, run.experiment.sample, seed);
-  const auto source = known_source(run.experiment);
+  const auto source = known_source(run);
   std::optional<LabelingCounts> counts;
   if (source) counts.emplace(space);
 
@@ -89,6 +96,7 @@ void sample(const SampleArguments& arguments) {
   };
   if (arguments.out == "-") {
     write(std::cout);
+    if (!std::cout.flush()) fail("writing to standard output failed");
   } else {
     write_file_whole(arguments.out, write);
   }
@@ -109,11 +117,10 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   auto* command = app.add_subcommand("sample", "Draw samples from a trained model");
   auto arguments = std::make_shared<SampleArguments>();
   command->add_option("RUN", arguments->run, "directory that 'segre train' wrote")->required();
-  command->add_option("--count", arguments->count, "how many")->required()->check(CLI::PositiveNumber);
+  command->add_option("--count", arguments->count, "how many")->required()->check(CLI::Range(int64_t{1}, kMost));
   command->add_option("--out", arguments->out, "FILE.csv, FILE.npy, or - for CSV on standard output")->required();
-  command->add_option("--seed", arguments->seed, "seed; sample k depends on it and k alone")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--steps", arguments->steps, "integration steps")->check(CLI::PositiveNumber);
+  command->add_option("--seed", arguments->seed, "seed; sample k depends on it and k alone");
+  command->add_option("--steps", arguments->steps, "integration steps")->check(CLI::Range(int64_t{1}, kMost));
   command->add_option("--sampler", arguments->sampler, "euler, midpoint, heun, rk4");
   command->add_option("--set", arguments->set, "override a key of the config: --set sample.stop=end")
       ->allow_extra_args(false);

@@ -13,7 +13,7 @@ struct TrainArguments {
   std::string out;
   std::string data;
   std::vector<std::string> set;
-  int64_t seed = -1;
+  std::string seed;
   std::string device = "cpu";
   std::string max_time;
   bool resume = false;
@@ -26,7 +26,7 @@ Experiment gather(const TrainArguments& arguments) {
   if (arguments.resume && arguments.config.empty()) schema.read_file(RunDirectory(arguments.out).config());
   if (!arguments.data.empty()) experiment.data = arguments.data;
   for (const auto& assignment : arguments.set) schema.set(assignment);
-  if (arguments.seed >= 0) experiment.seed = arguments.seed;
+  if (!arguments.seed.empty()) schema.set("seed=" + arguments.seed);
   if (experiment.data.empty())
     fail_input(
         "nothing to learn: give --data SOURCE, or a CONFIG with data.source; 'segre train --data coupled --out run' is "
@@ -60,7 +60,7 @@ void add_train(CLI::App& app, Context& context) {
   command->add_option("--data", arguments->data, "what to learn: coupled, mixture, pinwheel, joint:FILE.csv");
   command->add_option("--set", arguments->set, "override a key of the config: --set train.steps=100")
       ->allow_extra_args(false);
-  command->add_option("--seed", arguments->seed, "seed of all randomness")->check(CLI::NonNegativeNumber);
+  command->add_option("--seed", arguments->seed, "seed of all randomness");
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
   command->add_option("--max-time", arguments->max_time, "fit the training into this time: 60s, 5m, 1h");
   command->add_flag("--resume", arguments->resume, "continue the run in --out from its last checkpoint");

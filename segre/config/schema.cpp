@@ -4,6 +4,8 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <iomanip>
 #include <numeric>
 #include <sstream>
 
@@ -24,7 +26,7 @@ std::string print_number(double value) {
     std::ostringstream out;
     out.precision(digits);
     out << value;
-    if (std::stod(out.str()) == value) {
+    if (std::strtod(out.str().c_str(), nullptr) == value) {
       const std::string text = out.str();
       return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
     }
@@ -46,19 +48,28 @@ std::string describe(const Range& range, const std::string& kind) {
 
 bool within(double value, const Range& range) { return value >= range.low && value <= range.high; }
 
+// A TOML basic string; control characters become escapes.
 std::string quote(const std::string& text) {
-  std::string out = "\"";
+  std::ostringstream out;
+  out << '"';
   for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out << "\\u" << std::hex << std::setw(4) << std::setfill('0') << static_cast<int>(c);
+    } else {
+      out << (c == '"' || c == '\\' ? "\\" : "") << c;
+    }
   }
-  return out + "\"";
+  out << '"';
+  return out.str();
 }
 
 std::string print_node(const toml::node& node) {
   std::ostringstream out;
   node.visit([&](const auto& typed) { out << typed; });
-  return out.str();
+  // Long lists and texts print on several lines; a message is one.
+  std::string text = out.str();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
 }
 
 size_t edit_distance(const std::string& a, const std::string& b) {
@@ -176,6 +187,10 @@ void ConfigSchema::read_table(const void* table, const std::string& prefix, cons
   for (const auto& [key, node] : *static_cast<const toml::table*>(table)) {
     const std::string full = prefix + std::string(key.str());
     if (const auto* nested = node.as_table()) {
+      const auto begins = [&](const Key& known) { return known.name.starts_with(full + "."); };
+      if (std::none_of(keys_.begin(), keys_.end(), begins))
+        fail_input(name, ":", key.source().begin.line, ": unknown table ", full, "; the nearest known key is ",
+                   nearest(full));
       read_table(nested, full + ".", name);
     } else {
       assign(full, Value{node}, concat(name, ":", key.source().begin.line));
@@ -197,7 +212,8 @@ void ConfigSchema::read_file(const std::filesystem::path& path) { read_text(segr
 void ConfigSchema::set(const std::string& assignment) {
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) fail_input("--set ", assignment, ": expected key=value");
-  const std::string key = assignment.substr(0, equals);
+  std::string key = assignment.substr(0, equals);
+  key.erase(key.find_last_not_of(' ') + 1);
   const std::string value = assignment.substr(equals + 1);
   toml::table table;
   try {

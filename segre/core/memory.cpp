@@ -53,10 +53,11 @@ int64_t available_memory(torch::Device device) {
   return std::min(kernel_available(), container_available());
 }
 
-void require_memory(int64_t bytes, const std::string& what, torch::Device device) {
+void require_memory(double bytes, const std::string& what, torch::Device device) {
   const int64_t available = available_memory(device);
-  if (bytes > available)
-    fail_input(what, " needs ", format_bytes(bytes), ", ", format_bytes(available), " are free on ", device.str());
+  if (bytes > static_cast<double>(available))
+    fail_input(what, " needs ", format_bytes(static_cast<int64_t>(std::min(bytes, 9e18))), ", ",
+               format_bytes(available), " are free on ", device.str());
 }
 
 std::string format_bytes(int64_t bytes) {

@@ -12,7 +12,8 @@ namespace segre {
 int64_t available_memory(torch::Device device);
 
 /// Throws InputError before an allocation that cannot succeed: "the batch needs 12.3 GB, 4.0 GB are free on cpu".
-void require_memory(int64_t bytes, const std::string& what, torch::Device device);
+/// In float64, since what is asked for may exceed any integer.
+void require_memory(double bytes, const std::string& what, torch::Device device);
 
 /// 1536 -> "1.5 kB".
 std::string format_bytes(int64_t bytes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iomanip>
 #include <map>
 #include <numeric>
 #include <set>
@@ -92,7 +93,7 @@ JointTable read_joint_csv(const std::filesystem::path& path) {
   }
   const double total = std::accumulate(p.begin(), p.end(), 0.0);
   if (std::abs(total - 1.0) > kSumTolerance)
-    fail_input(file, ": column p sums to ", total, ", expected 1 within ", kSumTolerance);
+    fail_input(file, ": column p sums to ", std::setprecision(10), total, ", expected 1 within ", kSumTolerance);
   const auto n = static_cast<int64_t>(variables.size());
   return make_joint_table(Space::table(variables), torch::tensor(labels, torch::kInt64).view({-1, n}),
                           torch::tensor(p, torch::kFloat64));

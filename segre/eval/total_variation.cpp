@@ -6,9 +6,16 @@
 
 namespace segre {
 
+namespace {
+
+constexpr int64_t kMostLabelings = int64_t{1} << 62;
+
+}  // namespace
+
+bool LabelingCounts::serves(const Space& space) { return space.n_labelings(kMostLabelings) <= kMostLabelings; }
+
 LabelingCounts::LabelingCounts(const Space& space) {
-  constexpr int64_t kLimit = int64_t{1} << 62;
-  if (space.n_labelings(kLimit) > kLimit) fail_input("the ", space.describe(), " has too many labelings to count");
+  if (!serves(space)) fail_input("the ", space.describe(), " has too many labelings to count");
   strides_ = torch::ones({space.n_variables()}, torch::kInt64);
   auto* stride = strides_.data_ptr<int64_t>();
   for (int64_t i = space.n_variables() - 2; i >= 0; --i) stride[i] = stride[i + 1] * space.n_labels(i + 1);

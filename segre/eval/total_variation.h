@@ -10,6 +10,8 @@ namespace segre {
 class LabelingCounts {
  public:
   explicit LabelingCounts(const Space& space);
+  /// Whether a space's labelings can be numbered.
+  static bool serves(const Space& space);
   /// Adds labels [B, n].
   void add(const torch::Tensor& labels);
   /// How often a labeling [n] came.

@@ -1,7 +1,9 @@
 #include "segre/experiment/run.h"
 
 #include <algorithm>
+#include <iomanip>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #ifdef SEGRE_CUDA
 #include <torch/cuda.h>
@@ -19,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr int kFormat = 1;
 constexpr size_t kKeptCheckpoints = 2;
 const std::string kStepPrefix = "step-";
+constexpr int kStepDigits = 13;  // train.steps goes up to 1e12; equal lengths sort by step
 
 // Checkpoint directories, oldest first: their names sort by step.
 std::vector<fs::path> checkpoints(const fs::path& run) {
@@ -57,9 +60,9 @@ void RunDirectory::write_info(const nlohmann::json& info) const {
 }
 
 void RunDirectory::save(int64_t step, const NamedTensors& state, const Space& space) const {
-  const std::string number = std::to_string(step);
-  const fs::path target =
-      path_ / "checkpoints" / (kStepPrefix + std::string(9 - std::min<size_t>(9, number.size()), '0') + number);
+  std::ostringstream name;
+  name << kStepPrefix << std::setw(kStepDigits) << std::setfill('0') << step;
+  const fs::path target = path_ / "checkpoints" / name.str();
   if (fs::exists(target)) return;
   write_directory_whole(target, [&](const fs::path& folder) {
     write_safetensors(folder / "model.safetensors", state);
@@ -89,14 +92,17 @@ LoadedRun load_run(const fs::path& path, torch::Device device) {
                "' makes one");
   Experiment experiment;
   schema_of(experiment).read_file(run.config());
-  const auto description = read_json(*checkpoint / "model.json");
-  if (description.value("format", 0) != kFormat)
-    fail_input((*checkpoint / "model.json").string(), ": format ", description.value("format", 0),
-               ", this segre reads format ", kFormat);
-  const Space space = Space::from_json(description.at("space"));
-  Model model = make_model(experiment, space, device);
-  load_weights(model.field(), read_safetensors(*checkpoint / "model.safetensors"), experiment.train.adam.ema > 0.0);
-  return {experiment, std::move(model), description.at("step").get<int64_t>()};
+  const fs::path file = *checkpoint / "model.json";
+  const auto description = read_json(file);
+  try {
+    if (description.at("format").get<int>() != kFormat)
+      fail_input(file.string(), ": format ", description.at("format"), ", this segre reads format ", kFormat);
+    Model model = make_model(experiment, Space::from_json(description.at("space")), device);
+    load_weights(model.field(), read_safetensors(*checkpoint / "model.safetensors"), experiment.train.adam.ema > 0.0);
+    return {experiment, std::move(model), description.at("step").get<int64_t>()};
+  } catch (const nlohmann::json::exception& error) {
+    fail_input(file.string(), ": does not describe a model (", error.what(), ")");
+  }
 }
 
 torch::Device parse_device(const std::string& name) {

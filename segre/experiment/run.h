@@ -12,7 +12,7 @@ namespace segre {
 ///   config.toml                        the resolved config
 ///   run.json                           command, revision, device, seed
 ///   metrics.jsonl                      a line per logged step
-///   checkpoints/step-NNNNNNNNN/        model.safetensors (weights, averages, optimiser), model.json (space, step)
+///   checkpoints/step-NNNNNNNNNNNNN/    model.safetensors (weights, averages, optimiser), model.json (space, step)
 /// Checkpoints appear whole or not at all; the last two are kept.
 class RunDirectory {
  public:
@@ -50,7 +50,7 @@ struct TrainRunOptions {
   std::string device = "cpu";
   double max_seconds = 0.0;  ///< fit the number of steps into this time; 0: as configured
   bool resume = false;       ///< continue the run in the directory
-  std::string command;       ///< kept in run.json
+  std::string command{};     ///< kept in run.json
 };
 
 /// Trains an experiment into a directory: progress on stderr, metrics, checkpoints; SIGINT and SIGTERM save and stop.

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kRefitSeconds = 1.0;  // how often --max-time measures the speed
 constexpr double kCheckpointSeconds = 30.0;
+constexpr double kMostSteps = 1e11;  // what --max-time may ask for, below what train.steps allows
 constexpr int64_t kLogEvery = 50;
 
 // The running loop: everything train_run does between the first step and the last.
@@ -84,7 +85,7 @@ class TrainLoop {
     if (max_seconds_ <= 0.0 || now_seconds() - fitted_at_ < std::min(kRefitSeconds, 0.1 * max_seconds_)) return;
     const double rate = static_cast<double>(trainer_.n_steps() - fitted_step_) / (now_seconds() - fitted_at_);
     const double left = std::max(0.0, max_seconds_ - elapsed());
-    trainer_.set_total_steps(trainer_.n_steps() + static_cast<int64_t>(rate * left));
+    trainer_.set_total_steps(trainer_.n_steps() + static_cast<int64_t>(std::min(kMostSteps, rate * left)));
     fitted_at_ = now_seconds();
     fitted_step_ = trainer_.n_steps();
   }

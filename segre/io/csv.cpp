@@ -32,7 +32,7 @@ class CsvParser {
       end_row();
       ++line_;
       row_.line = line_;
-    } else if (c != '\r' || next() != '\n') {
+    } else if (c != '\r' || (next() != '\n' && next() != '\0')) {
       field_ += c;
     }
   }

@@ -34,7 +34,8 @@ fs::path temporary_beside(const fs::path& path) {
 }  // namespace
 
 std::string read_file(const fs::path& path) {
-  if (fs::is_directory(path)) fail_input(path.string(), ": is a directory, a file was expected");
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) fail_input(path.string(), ": is a directory, a file was expected");
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) fail_input(path.string(), ": cannot be opened (", reason(), ")");

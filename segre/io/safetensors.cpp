@@ -1,6 +1,7 @@
 #include "segre/io/safetensors.h"
 
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
@@ -41,7 +42,10 @@ torch::Tensor tensor_from(const nlohmann::json& entry, const std::string& bytes,
   uint64_t wanted = torch::elementSize(type);
   for (const int64_t extent : shape) {
     if (extent < 0) fail_input(file, ": tensor ", name, " has a negative extent ", extent);
-    wanted *= static_cast<uint64_t>(extent);
+    const auto factor = static_cast<uint64_t>(extent);
+    if (factor != 0 && wanted > std::numeric_limits<uint64_t>::max() / factor)
+      fail_input(file, ": tensor ", name, " has more elements than can be");
+    wanted *= factor;
   }
   const uint64_t available = bytes.size() - data_start;
   if (range.size() != 2 || range[0] > range[1] || range[1] > available || range[1] - range[0] != wanted)

@@ -17,7 +17,7 @@ void shift_rows(float* __restrict x, const float* __restrict shift, int64_t rows
     if (relu) {
       for (int64_t j = 0; j < width; ++j) {
         const float y = x[j] + shift[j];
-        x[j] = y > 0.0f ? y : 0.0f;
+        x[j] = y < 0.0f ? 0.0f : y;  // so written, NaN stays NaN and is noticed
       }
     } else {
       for (int64_t j = 0; j < width; ++j) x[j] += shift[j];

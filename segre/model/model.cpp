@@ -21,8 +21,9 @@ torch::Tensor Model::evidence_ratio(const torch::Tensor& t) const {
 
 torch::Tensor Model::network_input(const torch::Tensor& v, const torch::Tensor& t) const {
   if (kernels::serves(v) && !v.requires_grad()) {
-    if (form_ == Form::evidence) return kernels::scaled_softmax(v, space_, evidence_ratio(t).contiguous(), scales_);
-    return kernels::scaled_softmax(v, space_, torch::ones({1}), torch::ones({space_.n_variables()}));
+    if (form_ == Form::evidence)
+      return kernels::scaled_softmax(v.contiguous(), space_, evidence_ratio(t).contiguous(), scales_);
+    return kernels::scaled_softmax(v.contiguous(), space_, torch::ones({1}), torch::ones({space_.n_variables()}));
   }
   return lift(space_, form_ == Form::evidence ? v * evidence_scale(space_, *path_, t) : v);
 }
@@ -54,8 +55,8 @@ torch::Tensor Model::velocity_at(const torch::Tensor& v, double t) const {
   const auto at = path_->at(t);
   const double pull = at.ds / at.s;
   const double evidence = form_ == Form::evidence ? at.a / (at.s * at.s) : 0.0;
-  return kernels::endpoint_velocity(network_output(v, time).contiguous(), v, space_, evidence, at.da - at.a * pull,
-                                    pull, scales_);
+  return kernels::endpoint_velocity(network_output(v, time).contiguous(), v.contiguous(), space_, evidence,
+                                    at.da - at.a * pull, pull, scales_);
 }
 
 }  // namespace segre

@@ -1,12 +1,41 @@
 #include "segre/net/field.h"
 
+#include "segre/core/error.h"
+#include "segre/core/memory.h"
 #include "segre/net/latent_class.h"
 #include "segre/net/linear.h"
 #include "segre/net/mlp.h"
 
 namespace segre {
 
+namespace {
+
+// In float64: the product may exceed what an integer holds.
+double count_parameters(const Space& space, const NetOptions& options) {
+  const auto S = static_cast<double>(space.n_coordinates());
+  switch (options.kind) {
+    case NetKind::linear:
+      return S * S;
+    case NetKind::latent_class:
+      return S * static_cast<double>(options.classes);
+    case NetKind::mlp:
+      break;
+  }
+  double count = 0.0;
+  double in = S;
+  for (const int64_t width : options.hidden) {
+    count += in * static_cast<double>(width);
+    in = static_cast<double>(width);
+  }
+  return count + in * S;
+}
+
+}  // namespace
+
 std::shared_ptr<Field> make_field(const Space& space, const NetOptions& options, uint64_t seed) {
+  constexpr double kBytesPerParameter = 5 * 4;  // weight, gradient, two moments, average
+  require_memory(kBytesPerParameter * count_parameters(space, options), concat("a network for the ", space.describe()),
+                 torch::kCPU);
   switch (options.kind) {
     case NetKind::linear:
       return std::make_shared<LinearField>(space, options, seed);

@@ -26,6 +26,8 @@ class Field {
   Field& operator=(const Field&) = delete;
 
   virtual torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) = 0;
+  /// Numbers that one item keeps in memory during a training step, inside the network; for the memory budget.
+  virtual int64_t n_activations() const = 0;
 
   /// What is learned, by name.
   const NamedList& parameters() const { return parameters_; }
@@ -65,7 +67,8 @@ struct NetOptions {
   double input_gain = 1.0;  ///< factor on the network's input (mlp): probabilities of many labels are small
 };
 
-/// Builds the network with weights that depend on the seed alone.
+/// Builds the network with weights that depend on the seed alone. Refuses one that would not fit into memory with its
+/// gradients and Adam's moments.
 std::shared_ptr<Field> make_field(const Space& space, const NetOptions& options, uint64_t seed);
 
 /// Number of parameters.

@@ -17,6 +17,11 @@ LatentClassField::LatentClassField(const Space& space, const NetOptions& options
   label_logits_ = add_parameter("label_logits", source.normal({options.classes, space.n_coordinates()}));
 }
 
+int64_t LatentClassField::n_activations() const {
+  // Per variable and class: product, logarithm, running sum, softmax, and as many gradients.
+  return 8 * space_.n_variables() * class_logits_.size(0);
+}
+
 torch::Tensor LatentClassField::forward(const torch::Tensor& W, const torch::Tensor& /*t*/) {
   const auto q = lift(space_, label_logits_);  // [K, S]
   std::vector<torch::Tensor> evidence;         // per variable [B, K]

@@ -16,6 +16,7 @@ class LatentClassField final : public Field {
  public:
   LatentClassField(const Space& space, const NetOptions& options, uint64_t seed);
   torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) override;
+  int64_t n_activations() const override;
 
  private:
   Space space_;

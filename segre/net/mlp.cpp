@@ -39,6 +39,12 @@ MlpField::Layer MlpField::make_layer(WeightSource& source, size_t number, int64_
   return layer;
 }
 
+int64_t MlpField::n_activations() const {
+  int64_t count = 0;
+  for (const Layer& layer : layers_) count += 3 * layer.weight.size(0);  // output, gradient, normalised input
+  return count;
+}
+
 torch::Tensor MlpField::forward(const torch::Tensor& W, const torch::Tensor& t) {
   torch::Tensor h = gain_ == 1.0 ? W : W * gain_;
   for (size_t k = 0; k < layers_.size(); ++k) {

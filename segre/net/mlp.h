@@ -11,6 +11,7 @@ class MlpField final : public Field {
  public:
   MlpField(const Space& space, const NetOptions& options, uint64_t seed);
   torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) override;
+  int64_t n_activations() const override;
 
  private:
   struct Layer {

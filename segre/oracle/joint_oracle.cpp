@@ -14,8 +14,8 @@ namespace segre {
 
 JointOracle::JointOracle(JointTable table, std::shared_ptr<const Path> path)
     : table_(std::move(table)), path_(std::move(path)) {
-  const int64_t cells = table_.p.numel() * space().n_coordinates();
-  require_memory(cells * 8, concat("the oracle of ", table_.p.numel(), " labelings"), torch::kCPU);
+  const double cells = static_cast<double>(table_.p.numel()) * static_cast<double>(space().n_coordinates());
+  require_memory(8.0 * cells, concat("the oracle of ", table_.p.numel(), " labelings"), torch::kCPU);
   hot_ = one_hot(space(), table_.labelings, torch::kFloat64);
 }
 

@@ -39,8 +39,8 @@ class JointOracle {
   /// Exact log p of labelings [B, n], -inf for those not in the table: [B].
   torch::Tensor log_p(const torch::Tensor& labels) const;
   /// log weights of the path proposal, log nu_t1(v) + log P(alpha|v) - log rho(v) with v ~ rho = N(a u_alpha, s^2 1)
-  /// drawn from the given standard normals u_0 on T0 [K, S], one labeling alpha [n]: [K]. Their mean bounds
-  /// log p_alpha from below and equals it up to misread labels.
+  /// drawn from the given standard normals u_0 on T0 [K, S], one labeling alpha [n] on the same device: [K]. Their mean
+  /// bounds log p_alpha from below and equals it up to misread labels.
   torch::Tensor path_log_weights(const torch::Tensor& labeling, const torch::Tensor& u_0, double t1) const;
 
  private:

@@ -22,7 +22,7 @@ int64_t choose_rows(const Space& space) {
 
 double stop_time(const Model& model, const SampleOptions& options) {
   if (options.t1 > 0.0) {
-    if (options.t1 > model.path().t_end())
+    if (!std::isfinite(options.t1) || options.t1 > model.path().t_end())
       fail_input("sample.t1 = ", options.t1, ": the path ends at ", model.path().t_end());
     return options.t1;
   }
@@ -39,12 +39,15 @@ constexpr int64_t kRowsPerItem = 10;  // states and stages of S numbers alive at
 
 Sampler::Sampler(Model model, const SampleOptions& options, uint64_t seed)
     : model_(std::move(model)), options_(options), seed_(seed), rows_(choose_rows(model_.space())) {
+  if (options_.steps < 1) fail_input("sample.steps = ", options_.steps, ": expected at least 1");
   const double t1 = stop_time(model_, options_);
   stepper(options_.sampler);  // refuses an unknown name now
   for (int64_t k = 0; k <= options_.steps; ++k)
     times_.push_back(t1 * static_cast<double>(k) / static_cast<double>(options_.steps));
-  require_memory(rows_ * model_.space().n_coordinates() * 4 * kRowsPerItem,
-                 concat("sampling the ", model_.space().describe()), model_.options().device());
+  const auto per_item =
+      static_cast<double>(kRowsPerItem * model_.space().n_coordinates() + model_.field().n_activations());
+  require_memory(4.0 * static_cast<double>(rows_) * per_item, concat("sampling the ", model_.space().describe()),
+                 model_.options().device());
   model_.field().set_training(false);
 }
 
@@ -95,6 +98,7 @@ Samples Sampler::draw_block(uint64_t block) const {
 }
 
 Samples Sampler::draw(uint64_t first, int64_t count) const {
+  if (count == 0) return {torch::empty({0, model_.space().n_variables()}, torch::kInt64), 0};
   const auto rows = static_cast<uint64_t>(rows_);
   const uint64_t last = first + static_cast<uint64_t>(count);
   std::vector<torch::Tensor> parts;

@@ -216,6 +216,8 @@ nlohmann::json Space::to_json() const {
 
 Space Space::from_json(const nlohmann::json& json) {
   const auto layout = json.at("layout").get<std::string>();
+  if (layout != "table" && layout != "image" && layout != "sequence")
+    fail_input("a space of unknown layout '", layout, "'");
   if (layout != "table")
     return uniform(layout == "image" ? Layout::image : Layout::sequence, json.at("shape").get<std::vector<int64_t>>(),
                    json.at("labels").get<int64_t>());
@@ -260,7 +262,8 @@ void check_labels(const Space& space, const torch::Tensor& labels) {
     fail_input("labels must be int64 of shape [items, ", space.n_variables(), "], found ", labels.dtype().name(),
                " of shape ", labels.sizes());
   auto counts = torch::empty({space.n_variables()}, torch::kInt64);
-  for (int64_t i = 0; i < space.n_variables(); ++i) counts[i] = space.n_labels(i);
+  auto* count = counts.data_ptr<int64_t>();
+  for (int64_t i = 0; i < space.n_variables(); ++i) count[i] = space.n_labels(i);
   const auto bad = ((labels < 0) | (labels >= counts.to(labels.device()))).nonzero();
   if (bad.size(0) == 0) return;
   const auto item = bad[0][0].item<int64_t>();

@@ -10,7 +10,7 @@ enum class ScheduleKind { constant, cosine };
 struct ScheduleOptions {
   double lr = 2e-3;                          ///< learning rate at its highest
   int64_t warmup = 0;                        ///< steps of linear rise to it
-  ScheduleKind kind = ScheduleKind::cosine;  ///< cosine: falls to 0 at the last step
+  ScheduleKind kind = ScheduleKind::cosine;  ///< cosine: falls towards 0, which it would reach one step after the last
 };
 
 /// Learning rate of step 0 ... n_steps - 1: a pure function, so a resumed run continues it exactly.

@@ -39,7 +39,8 @@ std::vector<double> TimeLaw::shares() const {
 TimeLaw::Draw TimeLaw::draw(const RandomStream& random, uint64_t first_item, int64_t count,
                             torch::TensorOptions options) const {
   auto u = fill_uniform(torch::empty({count}), random, first_item);
-  u = (u + torch::arange(count)) / static_cast<double>(count);
+  // Rounding may reach 1, where the path ends and its noise is 0.
+  u = ((u + torch::arange(count)) / static_cast<double>(count)).clamp_max_(1.0 - 0x1p-24);
   auto weight = torch::ones({count});
   if (kind_ != TimeLawKind::information) return {(u * t_max_).to(options), weight.to(options)};
   // Inverse of the piecewise linear distribution function; u rises, so one walk over the bins serves all.

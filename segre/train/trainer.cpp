@@ -33,7 +33,9 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
     fail_input(
         "train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no "
         "label logits");
-  require_memory(options_.batch * model_.space().n_coordinates() * 4 * kRowsPerItem,
+  const auto per_item =
+      static_cast<double>(kRowsPerItem * model_.space().n_coordinates() + model_.field().n_activations());
+  require_memory(4.0 * static_cast<double>(options_.batch) * per_item,
                  concat("a batch of ", options_.batch, " items of the ", model_.space().describe()),
                  model_.options().device());
 }

@@ -64,6 +64,7 @@ class FixedField final : public Field {
  public:
   explicit FixedField(torch::Tensor output) : output_(add_parameter("output", std::move(output))) {}
   torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) override;
+  int64_t n_activations() const override { return 0; }
   torch::Tensor shown_W, shown_t;
 
  private:

@@ -1,0 +1,124 @@
+// The program's manners: help, exit codes, one-line messages, and what the small commands print.
+
+#include <nlohmann/json.hpp>
+
+#include "segre/core/version.h"
+#include "segre/experiment/experiment.h"
+#include "segre/io/files.h"
+#include "tests/support/messages.h"
+#include "tests/support/program.h"
+
+namespace segre {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Arguments;
+using test::contains;
+using test::input_error;
+using test::ProgramResult;
+using test::run_program;
+using test::ScratchFolder;
+using test::write_text;
+
+constexpr int kRunFailed = 1;
+constexpr int kBadInput = 2;
+
+bool is_one_line(const std::string& text) { return !text.empty() && text.find('\n') == text.size() - 1; }
+
+// Bad usage: exit code 2, one line on stderr, nothing on stdout.
+std::string usage_error(const Arguments& arguments) {
+  const ProgramResult result = run_program(arguments);
+  EXPECT_EQ(result.exit_code, kBadInput);
+  EXPECT_EQ(result.out, "");
+  EXPECT_TRUE(is_one_line(result.err)) << result.err;
+  return result.err;
+}
+
+TEST(CliUsage, HelpListsTheCommands) {
+  for (const char* flag : {"--help", "-h"}) {
+    const auto result = run_program({flag});
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.err, "");
+    for (const char* command : {"train", "sample", "keys", "doctor", "version"})
+      EXPECT_TRUE(contains(result.out, command));
+  }
+}
+
+TEST(CliUsage, HelpOfEveryCommandShowsAnExample) {
+  for (const char* command : {"train", "sample", "keys", "doctor", "version"}) {
+    const auto result = run_program({command, "--help"});
+    EXPECT_EQ(result.exit_code, 0) << command;
+    EXPECT_EQ(result.err, "") << command;
+    EXPECT_TRUE(contains(result.out, concat("\nExample: segre ", command)));
+  }
+}
+
+TEST(CliUsage, WithoutACommandItSaysWhereHelpIs) { EXPECT_TRUE(contains(usage_error({}), "see 'segre --help'")); }
+
+TEST(CliUsage, UnknownCommandsAndOptionsAreRefused) {
+  usage_error({"trian"});
+  usage_error({"--frobnicate"});
+  EXPECT_TRUE(contains(usage_error({"version", "--frobnicate"}), "--frobnicate"));
+  EXPECT_TRUE(contains(usage_error({"train", "--out", "run", "--frobnicate"}), "--frobnicate"));
+  EXPECT_TRUE(contains(usage_error({"sample", "run", "--count", "1", "--out", "x.csv", "more"}), "more"));
+}
+
+TEST(CliUsage, AnUnknownCommandIsNamed) { EXPECT_TRUE(contains(usage_error({"trian"}), "trian")); }
+
+TEST(CliUsage, MissingOptionsAreNamed) {
+  EXPECT_TRUE(contains(usage_error({"train", "--data", "coupled"}), "--out"));
+  EXPECT_TRUE(contains(usage_error({"sample", "--count", "5", "--out", "x.csv"}), "RUN"));
+  EXPECT_TRUE(contains(usage_error({"sample", "run", "--out", "x.csv"}), "--count"));
+  EXPECT_TRUE(contains(usage_error({"sample", "run", "--count", "5"}), "--out"));
+}
+
+TEST(CliUsage, NumbersThatAreNoneOrOutOfRangeAreRefused) {
+  EXPECT_TRUE(contains(usage_error({"train", "--data", "coupled", "--out", "run", "--seed", "-1"}), "--seed"));
+  EXPECT_TRUE(contains(usage_error({"train", "--data", "coupled", "--out", "run", "--seed", "x"}), "--seed"));
+  for (const char* count : {"0", "-5", "many"})
+    EXPECT_TRUE(contains(usage_error({"sample", "run", "--count", count, "--out", "x.csv"}), "--count"));
+}
+
+TEST(CliUsage, AFailedRunExitsWithOneAndOneLine) {
+  const ScratchFolder folder;
+  write_text(folder / "file", "");
+  const auto result = run_program(test::tiny_training("coupled", folder / "file" / "run", 1));
+  EXPECT_EQ(result.exit_code, kRunFailed);
+  EXPECT_TRUE(is_one_line(result.err)) << result.err;
+  EXPECT_TRUE(contains(result.err, (folder / "file" / "run").string() + ": cannot be made (Not a directory)"));
+}
+
+TEST(CliUsage, VersionNamesReleaseRevisionAndTorch) {
+  const auto result = run_program({"version"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_TRUE(is_one_line(result.out));
+  EXPECT_TRUE(result.out.starts_with(concat("segre ", release(), " ("))) << result.out;
+  EXPECT_TRUE(contains(result.out, "torch 2."));
+}
+
+TEST(CliUsage, DoctorShowsWhatItFound) {
+  const auto result = run_program({"doctor"});
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* line : {"segre ", "\ntorch ", "\ncuda ", "\nthreads    1\n", "\nisa ", "\nmemory ", "\nplotly.js "})
+    EXPECT_TRUE(contains(result.out, line));
+}
+
+TEST(CliUsage, KeysAreAConfigOfDefaults) {
+  const auto result = run_program({"keys"});
+  EXPECT_EQ(result.exit_code, 0);
+  Experiment defaults;
+  Experiment read;
+  EXPECT_EQ(input_error([&] { schema_of(read).read_text(result.out, "keys"); }), "");
+  EXPECT_EQ(schema_of(read).to_toml(false), schema_of(defaults).to_toml(false));
+  EXPECT_TRUE(contains(result.out, schema_of(defaults).to_toml(true)));
+}
+
+TEST(CliUsage, TheShippedListOfKeysIsWhatKeysPrints) {
+  const fs::path file = fs::path(SEGRE_SOURCE_DIR) / "configs" / "all_keys.toml";
+  if (!fs::exists(file)) GTEST_SKIP() << "configs/all_keys.toml is not there";
+  EXPECT_EQ(run_program({"keys"}).out, read_file(file)) << "run: build/segre keys > configs/all_keys.toml";
+}
+
+}  // namespace
+}  // namespace segre

@@ -1,0 +1,126 @@
+#include "segre/config/schema.h"
+#include "tests/config/bound.h"
+#include "tests/support/messages.h"
+#include "tests/support/support.h"
+
+namespace segre {
+namespace {
+
+using test::Bound;
+using test::contains;
+using test::input_error;
+
+std::string read_error(const std::string& toml) {
+  Bound bound;
+  return input_error([&] { bound.schema.read_text(toml, "run.toml"); });
+}
+
+std::string set_error(const std::string& assignment) {
+  Bound bound;
+  return input_error([&] { bound.schema.set(assignment); });
+}
+
+TEST(ConfigSchemaErrors, AnUnknownKeyIsNamedWithItsPlaceAndTheNearestKey) {
+  EXPECT_EQ(read_error("seed = 1\n\n[train]\nrat = 0.5\n"),
+            "run.toml:4: unknown key train.rat; the nearest known key is train.rate");
+  EXPECT_EQ(read_error("sed = 1"), "run.toml:1: unknown key sed; the nearest known key is seed");
+  EXPECT_EQ(read_error("[nett]\ncolour = \"red\""),
+            "run.toml:2: unknown key nett.colour; the nearest known key is net.colour");
+  EXPECT_EQ(read_error("train.rate.fast = 1"),
+            "run.toml:1: unknown key train.rate.fast; the nearest known key is train.rate");
+}
+
+TEST(ConfigSchemaErrors, AWrongTypeIsNamedWithTheValueAndWhatWasExpected) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"seed = 1.0", "seed = 1.0: expected a whole number from 0 to 100"},
+      {"seed = true", "seed = true: expected a whole number from 0 to 100"},
+      {"seed = [1]", "seed = [ 1 ]: expected a whole number from 0 to 100"},
+      {"train.rate = \"fast\"", "train.rate = 'fast': expected a number from 0 to 1"},
+      {"train.rate = false", "train.rate = false: expected a number from 0 to 1"},
+      {"train.on = 1", "train.on = 1: expected true or false"},
+      {"train.on = \"true\"", "train.on = 'true': expected true or false"},
+      {"data.name = 5", "data.name = 5: expected a text in quotes"},
+      {"net.sizes = 5", "net.sizes = 5: expected a list of whole numbers, each one from 1 to 64"},
+      {"net.sizes = [5, 1.5]", "net.sizes = [ 5, 1.5 ]: expected a list of whole numbers, each one from 1 to 64"},
+      {"net.colour = 2", "net.colour = 2: expected one of \"red\", \"green\", \"blue\""}};
+  for (const auto& [toml, message] : cases) EXPECT_EQ(read_error(toml), concat("run.toml:1: ", message));
+}
+
+TEST(ConfigSchemaErrors, AValueOutOfRangeIsRefused) {
+  EXPECT_EQ(read_error("\nseed = -1"), "run.toml:2: seed = -1: expected a whole number from 0 to 100");
+  EXPECT_EQ(read_error("seed = 101"), "run.toml:1: seed = 101: expected a whole number from 0 to 100");
+  EXPECT_TRUE(contains(read_error("train.rate = 1.5"), "train.rate = 1.5: expected a number from 0 to 1"));
+  EXPECT_TRUE(contains(read_error("train.rate = nan"), "train.rate = nan: expected a number from 0 to 1"));
+  EXPECT_TRUE(contains(read_error("train.rate = inf"), "train.rate = inf: expected a number from 0 to 1"));
+  EXPECT_TRUE(contains(read_error("net.sizes = [1, 65]"), "each one from 1 to 64"));
+}
+
+TEST(ConfigSchemaErrors, ARangeWithOneEndSaysAtLeast) {
+  int64_t value = 0;
+  ConfigSchema schema;
+  schema.integer("n", &value, {1}, "");
+  EXPECT_EQ(input_error([&] { schema.read_text("n = 0", "f"); }), "f:1: n = 0: expected a whole number, at least 1");
+}
+
+TEST(ConfigSchemaErrors, AnUnknownChoiceListsTheChoices) {
+  EXPECT_EQ(read_error("[net]\ncolour = \"grey\""),
+            "run.toml:2: net.colour = 'grey': expected one of \"red\", \"green\", \"blue\"");
+}
+
+TEST(ConfigSchemaErrors, ARefusedValueChangesNothing) {
+  Bound bound;
+  const auto before = bound.schema.to_toml(false);
+  for (const char* toml :
+       {"seed = 101", "train.rate = 2", "net.sizes = [3, 0]", "net.colour = \"grey\"", "data.name = 1"})
+    EXPECT_NE(input_error([&] { bound.schema.read_text(toml, "f"); }), "") << toml;
+  EXPECT_EQ(bound.schema.to_toml(false), before);
+}
+
+TEST(ConfigSchemaErrors, InvalidTomlIsNamedWithItsLine) {
+  EXPECT_TRUE(contains(read_error("seed = 1\n[train\nrate = 1"), "run.toml:2: not valid TOML: "));
+  EXPECT_TRUE(contains(read_error("seed = 1\n\nseed = 2\n"), "run.toml:3: not valid TOML: "));
+  EXPECT_TRUE(contains(read_error("seed = fast"), "run.toml:1: not valid TOML: "));
+  EXPECT_TRUE(contains(read_error("[train]\nrate = 1\n[train]\non = true"), "run.toml:3: not valid TOML: "));
+}
+
+TEST(ConfigSchemaErrors, AMissingFileIsNamed) {
+  Bound bound;
+  EXPECT_EQ(input_error([&] { bound.schema.read_file("/nowhere/run.toml"); }),
+            "/nowhere/run.toml: cannot be opened (No such file or directory)");
+}
+
+TEST(ConfigSchemaErrors, SetWantsAKeyAndAValue) {
+  EXPECT_EQ(set_error("seed"), "--set seed: expected key=value");
+  EXPECT_EQ(set_error("=5"), "--set =5: expected key=value");
+  EXPECT_EQ(set_error(""), "--set : expected key=value");
+}
+
+TEST(ConfigSchemaErrors, SetChecksLikeAFile) {
+  EXPECT_EQ(set_error("seeds=5"), "--set: unknown key seeds; the nearest known key is seed");
+  EXPECT_EQ(set_error("seed=many"), "--set: seed = 'many': expected a whole number from 0 to 100");
+  EXPECT_EQ(set_error("seed="), "--set: seed = '': expected a whole number from 0 to 100");
+  EXPECT_EQ(set_error("net.colour=grey"), "--set: net.colour = 'grey': expected one of \"red\", \"green\", \"blue\"");
+}
+
+TEST(ConfigSchemaErrors, MessagesAreOneLineWhateverTheValue) {
+  std::string list = "1";
+  for (int k = 0; k < 100; ++k) list += ", 1000";
+  for (const auto& message : {read_error("net.sizes = [" + list + "]"), read_error("seed = \"\"\"two\nlines\"\"\"")}) {
+    EXPECT_NE(message, "");
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    EXPECT_TRUE(contains(message, ": expected "));
+  }
+}
+
+TEST(ConfigSchemaErrors, AKeyOrTableInPlaceOfTheOtherIsRefused) {
+  EXPECT_TRUE(contains(read_error("train = 5"), "run.toml:1: unknown key train;"));
+  EXPECT_TRUE(contains(read_error("[seed]\nx = 1"), "run.toml:2: unknown key seed.x;"));
+}
+
+TEST(ConfigSchemaErrors, AnEmptyTableThatIsNoneOfOursIsRefused) {
+  EXPECT_TRUE(contains(read_error("[trian]\n"), "run.toml:1: unknown key trian"));
+  EXPECT_TRUE(contains(read_error("seed = {}\n"), "run.toml:1: "));
+}
+
+}  // namespace
+}  // namespace segre

@@ -1,0 +1,160 @@
+#include "segre/data/joint_table.h"
+
+#include "tests/support/messages.h"
+#include "tests/support/statistics.h"
+#include "tests/support/support.h"
+
+namespace segre {
+namespace {
+
+using test::input_error;
+using test::kSigmas;
+using test::ScratchFolder;
+using test::write_text;
+
+constexpr double kRounding = 1e-15;  // of a handful of float64 numbers below 1
+
+JointTable read(const std::string& text) {
+  const ScratchFolder folder;
+  write_text(folder / "j.csv", text);
+  return read_joint_csv(folder / "j.csv");
+}
+
+// The message on reading this text, less the file's name.
+std::string error_of(const std::string& text) {
+  const ScratchFolder folder;
+  const auto file = (folder / "j.csv").string();
+  write_text(file, text);
+  return test::after(file, input_error([&] { read_joint_csv(file); }));
+}
+
+TEST(JointTable, DropsZerosAndDividesByTheSum) {
+  const Space space = test::binary_space(2);
+  const auto table = make_joint_table(space, enumerate_labelings(space), torch::tensor({3.0, 0.0, 0.0, 1.0}));
+  EXPECT_TRUE(torch::equal(table.labelings, torch::tensor({{0, 0}, {1, 1}}, torch::kInt64)));
+  EXPECT_TRUE(torch::equal(table.p, torch::tensor({0.75, 0.25}, torch::kFloat64)));
+}
+
+TEST(JointTable, RefusesWeightsThatAreAllZeroAndLabelsOutsideTheSpace) {
+  const Space space = test::binary_space(1);
+  EXPECT_EQ(input_error([&] { make_joint_table(space, enumerate_labelings(space), torch::zeros({2})); }),
+            "a joint distribution needs at least one labeling with positive probability");
+  EXPECT_NE(input_error([&] { make_joint_table(space, torch::tensor({{2}}, torch::kInt64), torch::ones({1})); }), "");
+}
+
+TEST(JointCsv, TextLabelsAreNumberedInSortedOrder) {
+  const auto table = read("sky,ground,p\nsun,wet,0.25\nrain,wet,0.5\nsun,dry,0.25\n");
+  EXPECT_EQ(table.space.variable_name(0), "sky");
+  EXPECT_EQ(table.space.variable_name(1), "ground");
+  EXPECT_EQ(table.space.label_name(0, 0), "rain");
+  EXPECT_EQ(table.space.label_name(1, 1), "wet");
+  EXPECT_TRUE(torch::equal(table.labelings, torch::tensor({{1, 1}, {0, 1}, {1, 0}}, torch::kInt64)));
+  EXPECT_LT(test::max_difference(table.p, torch::tensor({0.25, 0.5, 0.25}, torch::kFloat64)), kRounding);
+}
+
+TEST(JointCsv, IntegerLabelsAreSortedAsNumbers) {
+  const auto table = read("a,p\n10,0.25\n9,0.25\n-3,0.5\n");
+  EXPECT_EQ(table.space.label_name(0, 0), "-3");
+  EXPECT_EQ(table.space.label_name(0, 1), "9");
+  EXPECT_EQ(table.space.label_name(0, 2), "10");
+}
+
+TEST(JointCsv, OneLabelThatIsNoIntegerMakesThemAllText) {
+  const auto table = read("a,p\n10,0.25\n9,0.25\nx,0.5\n");
+  EXPECT_EQ(table.space.label_name(0, 0), "10");
+  EXPECT_EQ(table.space.label_name(0, 1), "9");
+}
+
+TEST(JointCsv, RowsOfProbabilityZeroKeepTheirLabelsAndLeaveTheTable) {
+  const auto table = read("a,b,p\n0,0,1\n1,2,0\n0,1,0.0\n");
+  EXPECT_EQ(table.p.numel(), 1);
+  EXPECT_EQ(table.space.n_labels(0), 2);
+  EXPECT_EQ(table.space.n_labels(1), 3);
+}
+
+TEST(JointCsv, LabelingsNotListedNeedNoRows) {
+  // 40 variables: 2^40 labelings, two of them listed.
+  std::string header;
+  std::string zeros;
+  std::string ones;
+  for (int k = 0; k < 40; ++k) {
+    header += concat("v", k, ",");
+    zeros += "0,";
+    ones += "1,";
+  }
+  const auto table = read(header + "p\n" + zeros + "0.5\n" + ones + "0.5\n");
+  EXPECT_EQ(table.labelings.size(0), 2);
+  EXPECT_EQ(table.space.n_variables(), 40);
+}
+
+TEST(JointCsv, SpreadsheetsMayHaveWrittenIt) {
+  const auto table = read("\xef\xbb\xbf\"a, b\",p\r\n\"x\"\"y\",0.5\r\nz,5e-1\r\n\r\n");
+  EXPECT_EQ(table.space.variable_name(0), "a, b");
+  EXPECT_EQ(table.space.label_name(0, 0), "x\"y");
+}
+
+TEST(JointCsv, ASumWithinAMillionthOfOneIsDividedAway) {
+  EXPECT_NEAR(read("a,p\n0,0.5\n1,0.4999995\n").p.sum().item<double>(), 1.0, kRounding);
+}
+
+TEST(JointCsv, AHeaderWithoutVariablesOrPIsRefused) {
+  EXPECT_EQ(error_of("a,b\n0,0.5\n"), ":1: last column is 'b', expected variable names and, last, p");
+  EXPECT_EQ(error_of("\np\n0.5\n"), ":2: last column is 'p', expected variable names and, last, p");
+  EXPECT_EQ(error_of("p,a\n0.5,0\n"), ":1: last column is 'a', expected variable names and, last, p");
+  EXPECT_EQ(error_of("a,p\n"), ": has a header and no labelings");
+  EXPECT_EQ(error_of(""), ": is empty, a header line was expected");
+  EXPECT_EQ(error_of("a,a,p\n0,0,1\n"), ":1: variable 'a' is named twice");
+}
+
+TEST(JointCsv, APThatIsNoProbabilityIsNamed) {
+  for (const char* text : {"half", "", "-0.5", "1.5", "nan", "inf", "0.5x", " 0.5", "0,5"}) {
+    const std::string quoted = concat("\"", text, "\"");
+    EXPECT_EQ(error_of("a,p\n0,0.5\n1," + quoted + "\n"),
+              concat(":3: column p holds '", text, "', a number from 0 to 1 was expected"));
+  }
+}
+
+TEST(JointCsv, ALabelingGivenTwiceIsNamedWithBothLines) {
+  EXPECT_EQ(error_of("a,b,p\n0,1,0.5\n0,0,0.25\n\n0,1,0.25\n"), ":5: this labeling was given on line 2 already");
+}
+
+TEST(JointCsv, AnEmptyLabelIsNamedWithItsColumn) {
+  EXPECT_EQ(error_of("a,b,p\n0,1,0.5\n0,,0.5\n"), ":3: column b is empty, a label was expected");
+}
+
+TEST(JointCsv, AShortRowIsNamedWithItsLine) {
+  EXPECT_EQ(error_of("a,b,p\n0,1,0.5\n0,0.5\n"), ":3: 2 fields where the header has 3");
+}
+
+TEST(JointCsv, ASumThatIsNotOneIsNamed) {
+  EXPECT_EQ(error_of("a,p\n0,0.5\n1,0.4\n"), ": column p sums to 0.9, expected 1 within 1e-06");
+}
+
+TEST(JointCsv, ASumJustOffOneIsShownWithEnoughDigits) {
+  EXPECT_TRUE(test::contains(error_of("a,p\n0,0.5\n1,0.500002\n"), "sums to 1.000002, expected 1"));
+}
+
+TEST(JointSampler, FrequenciesAreThoseOfTheTable) {
+  const auto table = test::random_joint(test::mixed_space());
+  const auto samples = JointSampler(table).draw({1, Purpose::training_data}, 0, 200'000);
+  EXPECT_LT(std::abs(test::chi_square_sigmas(table, samples)), kSigmas);
+}
+
+TEST(JointSampler, AnotherTableIsToldApart) {
+  const auto table = test::random_joint(test::mixed_space(), 1);
+  const auto other = test::random_joint(test::mixed_space(), 2);
+  const auto samples = JointSampler(other).draw({1, Purpose::training_data}, 0, 200'000);
+  EXPECT_GT(test::chi_square_sigmas(table, samples), kSigmas);
+}
+
+TEST(JointSampler, ItemsDoNotDependOnTheBatchTheyAreDrawnIn) {
+  const JointSampler sampler(test::random_joint(test::mixed_space()));
+  const RandomStream random(3, Purpose::training_data);
+  const auto whole = sampler.draw(random, 0, 10'000);
+  EXPECT_TRUE(torch::equal(whole, torch::cat({sampler.draw(random, 0, 1), sampler.draw(random, 1, 6'001),
+                                              sampler.draw(random, 6'002, 3'998)})));
+  EXPECT_FALSE(torch::equal(whole, sampler.draw({4, Purpose::training_data}, 0, 10'000)));
+}
+
+}  // namespace
+}  // namespace segre

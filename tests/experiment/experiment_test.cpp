@@ -1,0 +1,140 @@
+#include "segre/experiment/experiment.h"
+
+#include <fstream>
+
+#include "segre/io/files.h"
+#include "tests/support/messages.h"
+#include "tests/support/support.h"
+
+namespace segre {
+namespace {
+
+using test::input_error;
+
+// Another value than the default for every key.
+const char* const kOther = R"(seed = 5
+
+[data]
+source = "mixture"
+
+[path]
+kind = "ray"
+eps = 0.02
+rate = 0.75
+
+[model]
+form = "velocity"
+
+[net]
+kind = "linear"
+hidden = [3, 4]
+classes = 9
+batch_norm = true
+time_features = 3
+input_gain = 2.5
+
+[train]
+objective = "metric"
+time_law = "uniform"
+reweight = true
+steps = 17
+batch = 19
+lr = 0.001
+warmup = 7
+schedule = "constant"
+beta1 = 0.8
+beta2 = 0.95
+adam_eps = 1e-06
+ema = 0.5
+
+[sample]
+sampler = "heun"
+steps = 11
+stop = "end"
+t1 = 0.25
+readout = "matched"
+)";
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Experiment, EveryKeyIsReadAndPrintedBack) {
+  Experiment e;
+  auto schema = schema_of(e);
+  schema.read_text(kOther, "other.toml");
+  EXPECT_EQ(schema.to_toml(false), kOther);
+}
+
+TEST(Experiment, TheTestAboveChangesEveryKey) {
+  // Guards the test above: a key added to the schema must be added there, with another value than its default.
+  Experiment e;
+  const auto defaults = lines_of(schema_of(e).to_toml(false));
+  const auto others = lines_of(kOther);
+  ASSERT_EQ(defaults.size(), others.size());
+  for (size_t k = 0; k < defaults.size(); ++k) {
+    const bool has_value = defaults[k].find(" = ") != std::string::npos;
+    EXPECT_EQ(defaults[k] != others[k], has_value) << defaults[k];
+  }
+}
+
+TEST(Experiment, DefaultsReadBackAsThemselves) {
+  Experiment e;
+  const auto text = schema_of(e).to_toml(true);
+  Experiment copy;
+  schema_of(copy).read_text(text, "copy.toml");
+  EXPECT_EQ(schema_of(copy).to_toml(true), text);
+}
+
+TEST(Experiment, KeysReachWhatTheyAreNamedAfter) {
+  Experiment e;
+  schema_of(e).read_text(kOther, "other.toml");
+  EXPECT_EQ(e.seed, 5);
+  EXPECT_EQ(e.data, "mixture");
+  EXPECT_EQ(e.path.kind, PathKind::ray);
+  EXPECT_EQ(e.net.hidden, (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(e.train.schedule.lr, 0.001);
+  EXPECT_EQ(e.train.adam.beta1, 0.8);
+  EXPECT_EQ(e.train.adam.beta2, 0.95);
+  EXPECT_EQ(e.sample.t1, 0.25);
+  EXPECT_EQ(e.sample.readout, Readout::matched);
+}
+
+TEST(Experiment, PathsAreBuiltAsConfigured) {
+  EXPECT_EQ(make_path({.kind = PathKind::ray, .rate = 0.75})->at(2.0).a, 1.5);
+  EXPECT_EQ(make_path({.eps = 0.02})->t_end(), 1.0);
+  EXPECT_EQ(make_path({.eps = 0.02})->corner_scale(2), make_e_geodesic(0.02)->corner_scale(2));
+}
+
+TEST(Experiment, TheSeedDecidesTheWeights) {
+  Experiment e;
+  const auto weights = [&](int64_t seed) {
+    e.seed = seed;
+    return make_model(e, test::mixed_space(), torch::kCPU).field().parameters().back().second;
+  };
+  EXPECT_TRUE(torch::equal(weights(1), weights(1)));
+  EXPECT_FALSE(torch::equal(weights(1), weights(2)));
+}
+
+TEST(Experiment, LatentClassesInAnotherFormAreRefused) {
+  Experiment e;
+  e.form = Form::endpoint;
+  EXPECT_EQ(input_error([&] { make_model(e, test::mixed_space(), torch::kCPU); }),
+            "net.kind = \"latent_class\" gives messages between variables and needs model.form = \"evidence\"");
+}
+
+TEST(Experiment, EveryConfigThatIsShippedParses) {
+  namespace fs = std::filesystem;
+  for (const char* folder : {"configs", "configs/paper"})
+    for (const auto& entry : fs::directory_iterator(fs::path(SEGRE_SOURCE_DIR) / folder)) {
+      if (entry.path().extension() != ".toml") continue;
+      Experiment e;
+      EXPECT_EQ(input_error([&] { schema_of(e).read_file(entry.path()); }), "");
+    }
+}
+
+}  // namespace
+}  // namespace segre

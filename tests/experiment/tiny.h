@@ -1,0 +1,17 @@
+#pragma once
+
+#include "segre/experiment/run.h"
+
+namespace segre::test {
+
+/// An experiment whose steps take no time.
+inline Experiment tiny_experiment() {
+  Experiment e;
+  e.data = "coupled";
+  e.net = {.kind = NetKind::mlp, .hidden = {8}, .time_features = 2};
+  e.train.batch = 32;
+  e.train.steps = 12;
+  return e;
+}
+
+}  // namespace segre::test

@@ -1,0 +1,192 @@
+#include "segre/model/model.h"
+
+#include <cmath>
+
+#include "segre/core/error.h"
+#include "segre/oracle/joint_oracle.h"
+#include "segre/simplex/lift.h"
+#include "segre/simplex/tangent.h"
+#include "tests/support/reference.h"
+
+namespace segre {
+namespace {
+
+using test::both_paths;
+using test::FixedField;
+using test::max_difference;
+using test::mixed_space;
+using test::noise;
+using test::tangent_noise;
+
+// A few dozen rounded float64 operations on numbers of size up to 100.
+constexpr double kRounding = 1e-12;
+// The same in float32.
+constexpr double kSingleTol = 5e-5;
+
+torch::Tensor one_time(double t, torch::TensorOptions options = torch::kFloat64) {
+  return torch::full({1}, t, options);
+}
+
+TEST(Model, ShowsTheNetworkThePointOrTheEvidence) {
+  const Space space = mixed_space();
+  const auto v = tangent_noise(space, 4);
+  for (const auto& [path, t] : both_paths())
+    for (const Form form : {Form::velocity, Form::endpoint, Form::evidence}) {
+      const auto field = std::make_shared<FixedField>(noise({20}));
+      const Model model(space, path, form, field);
+      model.network_output(v, one_time(t));
+      auto expected = v.clone();
+      for (int64_t i = 0; i < space.n_variables(); ++i) {
+        auto part = expected.narrow(1, space.offset(i), space.n_labels(i));
+        const double ratio = path->corner_scale(space.n_labels(i)) * path->at(t).a / std::pow(path->at(t).s, 2);
+        part.copy_((form == Form::evidence ? ratio * part : part).softmax(1));
+      }
+      EXPECT_LT(max_difference(field->shown_W, expected), kRounding);
+      EXPECT_EQ(field->shown_t.item<double>(), t);
+      // The fused pass in float32 shows the same.
+      const Model fused(space, path, form, std::make_shared<FixedField>(noise({20}, 1, torch::kFloat32)));
+      EXPECT_LT(max_difference(fused.network_input(v.to(torch::kFloat32), one_time(t, torch::kFloat32)), expected),
+                kSingleTol);
+    }
+}
+
+TEST(Model, VelocityFormIsTheProjectedNetwork) {
+  const Space space = mixed_space();
+  const auto output = noise({20});
+  const auto v = tangent_noise(space, 4);
+  for (const auto& [path, t] : both_paths()) {
+    const Model model(space, path, Form::velocity, std::make_shared<FixedField>(output.clone()));
+    const auto F = model.velocity(v, one_time(t));
+    EXPECT_LT(max_difference(F, project(space, output).expand({4, 20})), kRounding);
+    EXPECT_LT(max_difference(velocity_from_endpoint(*path, model.endpoint(v, one_time(t)), v, one_time(t)), F),
+              kRounding);
+    EXPECT_THROW(model.logits(v, one_time(t)), Error);
+  }
+}
+
+TEST(Model, EndpointFormTurnsLogitsIntoTheMeanCorner) {
+  const Space space = mixed_space();
+  const auto output = noise({20});
+  const auto v = tangent_noise(space, 1);
+  for (const auto& [path, t] : both_paths()) {
+    const Model model(space, path, Form::endpoint, std::make_shared<FixedField>(output.clone()));
+    const auto D = model.endpoint(v, one_time(t));
+    for (int64_t i = 0; i < space.n_variables(); ++i) {
+      const int64_t c = space.n_labels(i);
+      const auto pi = output.narrow(0, space.offset(i), c).softmax(0);
+      const auto expected = path->corner_scale(c) * (pi - 1.0 / static_cast<double>(c));
+      EXPECT_LT(max_difference(D[0].narrow(0, space.offset(i), c), expected), kRounding);
+    }
+    EXPECT_EQ(model.evidence_ratio(one_time(t)).numel(), 0);
+  }
+}
+
+TEST(Model, EvidenceFormAddsTheEvidence) {
+  const Space space = mixed_space();
+  const auto output = noise({20});
+  const auto v = tangent_noise(space, 4);
+  for (const auto& [path, t] : both_paths()) {
+    const Model evidence(space, path, Form::evidence, std::make_shared<FixedField>(output.clone()));
+    const auto e = v * evidence_scale(space, *path, one_time(t));
+    EXPECT_LT(max_difference(evidence.logits(v, one_time(t)), output + e), kRounding);
+    // An endpoint model whose network gives those logits is the same flow.
+    const auto row = (output + e)[2];
+    const Model endpoint(space, path, Form::endpoint, std::make_shared<FixedField>(row.clone()));
+    const auto at = v.narrow(0, 2, 1);
+    EXPECT_LT(max_difference(endpoint.velocity(at, one_time(t)), evidence.velocity(at, one_time(t))), 10 * kRounding);
+  }
+}
+
+TEST(Model, FusedVelocityEqualsThePlainOne) {
+  const Space space = mixed_space();
+  NetOptions options;
+  options.kind = NetKind::latent_class;
+  options.classes = 5;
+  const auto v = tangent_noise(space, 6);
+  for (const auto& [path, t] : both_paths())
+    for (const Form form : {Form::velocity, Form::endpoint, Form::evidence}) {
+      const Model single(space, path, form, make_field(space, options, 3));
+      const auto field = make_field(space, options, 3);
+      test::to_double(*field);
+      const Model plain(space, path, form, field);
+      const auto fused = single.velocity_at(v.to(torch::kFloat32), t);
+      EXPECT_FALSE(fused.requires_grad());
+      EXPECT_EQ(fused.scalar_type(), torch::kFloat32);
+      EXPECT_LT(max_difference(fused, plain.velocity(v, one_time(t)).detach()), kSingleTol);
+      EXPECT_LT(max_difference(plain.velocity_at(v, t), plain.velocity(v, one_time(t)).detach()), kRounding);
+    }
+}
+
+TEST(Model, VelocityIsTangent) {
+  const Space space = mixed_space();
+  const auto v = tangent_noise(space, 4);
+  for (const auto& [path, t] : both_paths())
+    for (const Form form : {Form::velocity, Form::endpoint, Form::evidence}) {
+      const Model model(space, path, form, std::make_shared<FixedField>(noise({20})));
+      const auto F = model.velocity(v, one_time(t));
+      EXPECT_LT(max_difference(project(space, F), F), kRounding);
+    }
+}
+
+// The table P as a mixture of products: the class is variable 1's label, certain of it, and knows P(x_2 | x_1).
+std::shared_ptr<Field> field_of_table(const JointTable& table, int64_t c_1, int64_t c_2) {
+  NetOptions options;
+  options.kind = NetKind::latent_class;
+  options.classes = c_1;
+  auto field = make_field(table.space, options, 1);
+  test::to_double(*field);
+  const torch::NoGradGuard no_grad;
+  const auto P = table.p.view({c_1, c_2});
+  constexpr double kNever = -200.0;  // e^-200: no other label
+  field->parameters()[0].second.copy_(P.sum(1).log());
+  auto labels = field->parameters()[1].second;
+  labels.narrow(1, 0, c_1).copy_(kNever * (1.0 - torch::eye(c_1, torch::kFloat64)));
+  labels.narrow(1, c_1, c_2).copy_(P.log());
+  return field;
+}
+
+TEST(Model, EvidenceFormWithTheExactTableIsTheExactFlow) {
+  const Space space = test::space_of({3, 4});
+  const auto table = test::random_joint(space);
+  for (const auto& [path, middle] : both_paths()) {
+    const JointOracle oracle(table, path);
+    const Model model(space, path, Form::evidence, field_of_table(table, 3, 4));
+    for (const double t : {0.0, 0.25 * middle, middle, 1.3 * middle}) {
+      const auto v = tangent_noise(space, 32, 7);
+      EXPECT_LT(max_difference(model.velocity(v, one_time(t)).detach(), oracle.velocity(v, t)), 1e-10)
+          << path->name() << t;
+      EXPECT_LT(max_difference(model.endpoint(v, one_time(t)).detach(), oracle.endpoint(v, t)), 1e-10)
+          << path->name() << t;
+    }
+  }
+}
+
+TEST(Model, UntrainedMlpInTheEvidenceFormKnowsBayesRuleForIndependentVariables) {
+  const Space space = test::space_of({3, 4});
+  const auto labelings = enumerate_labelings(space);
+  const auto uniform = make_joint_table(space, labelings, torch::ones({12}, torch::kFloat64));
+  NetOptions options;
+  options.kind = NetKind::mlp;
+  options.hidden = {8};
+  const auto field = make_field(space, options, 1);
+  test::to_double(*field);
+  const auto [path, t] = both_paths().front();
+  const auto v = tangent_noise(space, 8);
+  const Model model(space, path, Form::evidence, field);
+  EXPECT_LT(max_difference(model.velocity(v, one_time(t)).detach(), JointOracle(uniform, path).velocity(v, t)), 1e-10);
+}
+
+TEST(Model, VelocityOnCudaEqualsTheCpu_CUDA) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
+  const Space space = test::space_of({3, 4});
+  const auto table = test::random_joint(space);
+  const auto [path, t] = both_paths().front();
+  const auto field = field_of_table(table, 3, 4);
+  field->to(torch::kCUDA);
+  const Model model(space, path, Form::evidence, field);
+  const auto v = tangent_noise(space, 32);
+  EXPECT_LT(max_difference(model.velocity_at(v.cuda(), t).cpu(), JointOracle(table, path).velocity(v, t)), 1e-10);
+}
+
+}  // namespace
+}  // namespace segre

@@ -1,0 +1,199 @@
+#include "segre/sample/sampler.h"
+
+#include <cmath>
+
+#include "segre/data/toys.h"
+#include "segre/oracle/joint_oracle.h"
+#include "segre/simplex/lift.h"
+#include "segre/space/blocks.h"
+#include "tests/support/messages.h"
+#include "tests/support/statistics.h"
+#include "tests/support/support.h"
+#include "tests/support/threads.h"
+
+namespace segre {
+namespace {
+
+using test::contains;
+using test::input_error;
+using test::kSigmas;
+using test::Threads;
+
+// Evidence form with an MLP whose last layer is 0: exactly Bayes' rule for independent uniform variables.
+Model uniform_model(const Space& space, std::shared_ptr<const Path> path = make_e_geodesic(0.01)) {
+  return {space, std::move(path), Form::evidence, make_field(space, {.kind = NetKind::mlp, .hidden = {16}}, 1)};
+}
+
+// The exact field of the coupled pair as a mixture of two products: each class prefers one label by q, where
+// (q^2 + (1-q)^2)/2 = 0.45.
+Model coupled_model() {
+  const Space space = coupled_binary().space;
+  auto field = make_field(space, {.kind = NetKind::latent_class, .classes = 2}, 1);
+  const double q = 0.5 * (1.0 + std::sqrt(0.8));
+  const auto probabilities = torch::tensor({{q, 1 - q, q, 1 - q}, {1 - q, q, 1 - q, q}});
+  for (const auto& [name, parameter] : field->parameters()) {
+    const torch::NoGradGuard no_grad;
+    parameter.copy_(name == "class_logits" ? torch::zeros({2}) : probabilities.log());
+  }
+  return {space, make_e_geodesic(0.01), Form::evidence, std::move(field)};
+}
+
+JointTable uniform_table(const Space& space) {
+  const auto labelings = enumerate_labelings(space);
+  return make_joint_table(space, labelings, torch::ones({labelings.size(0)}));
+}
+
+constexpr int64_t kMany = 200'000;
+
+TEST(Sampler, SampleKDoesNotDependOnTheSplit) {
+  const Threads one(1);
+  const Sampler sampler(coupled_model(), {}, 7);
+  const int64_t rows = sampler.rows_per_block();
+  const auto whole = sampler.draw(0, 2 * rows + 100).labels;
+  EXPECT_TRUE(torch::equal(whole, torch::cat({sampler.draw(0, 1).labels, sampler.draw(1, rows + 6).labels,
+                                              sampler.draw(static_cast<uint64_t>(rows) + 7, rows + 93).labels})));
+  EXPECT_TRUE(torch::equal(sampler.draw(static_cast<uint64_t>(rows), 5).labels, whole.slice(0, rows, rows + 5)));
+}
+
+TEST(Sampler, SampleKDoesNotDependOnTheSplitWhenLabelsAreDrawn) {
+  const Threads one(1);
+  const Sampler sampler(uniform_model(test::mixed_space()), {.t1 = 0.1, .readout = Readout::matched}, 7);
+  const auto whole = sampler.draw(0, 5000).labels;
+  EXPECT_TRUE(torch::equal(whole, torch::cat({sampler.draw(0, 4000).labels, sampler.draw(4000, 1000).labels})));
+}
+
+TEST(Sampler, SamplesDoNotDependOnTheNumberOfThreads) {
+  torch::Tensor labels[2];
+  for (const int threads : {1, 2}) {
+    const Threads now(threads);
+    labels[threads - 1] = Sampler(coupled_model(), {}, 7).draw(0, 5000).labels;
+  }
+  EXPECT_TRUE(torch::equal(labels[0], labels[1]));
+}
+
+TEST(Sampler, TheSeedDecides) {
+  const Threads one(1);
+  const auto labels = Sampler(coupled_model(), {}, 7).draw(0, 1000).labels;
+  EXPECT_TRUE(torch::equal(labels, Sampler(coupled_model(), {}, 7).draw(0, 1000).labels));
+  EXPECT_FALSE(torch::equal(labels, Sampler(coupled_model(), {}, 8).draw(0, 1000).labels));
+}
+
+TEST(Sampler, CountsTheEvaluationsOfEachSampler) {
+  const std::pair<const char*, int64_t> per_step[] = {{"euler", 1}, {"midpoint", 2}, {"heun", 2}, {"rk4", 4}};
+  for (const auto& [name, count] : per_step) {
+    EXPECT_EQ(Sampler(coupled_model(), {.sampler = name, .steps = 7}, 1).n_evaluations(), 7 * count) << name;
+    // To t = 1 the last step is Euler's.
+    EXPECT_EQ(Sampler(coupled_model(), {.sampler = name, .steps = 7, .stop = Stop::end}, 1).n_evaluations(),
+              6 * count + 1);
+  }
+}
+
+TEST(Sampler, StopsWhereItIsTold) {
+  const Model model = coupled_model();
+  EXPECT_EQ(Sampler(model, {}, 1).t1(), decision_time(model.space(), model.path()));
+  EXPECT_EQ(Sampler(model, {.stop = Stop::end}, 1).t1(), 1.0);
+  EXPECT_EQ(Sampler(model, {.stop = Stop::end, .t1 = 0.25}, 1).t1(), 0.25);
+  EXPECT_EQ(Sampler(model, {.steps = 4, .t1 = 0.5}, 1).times(), (std::vector<double>{0.0, 0.125, 0.25, 0.375, 0.5}));
+}
+
+TEST(Sampler, IndependentUniformVariablesAreUniform) {
+  const Threads one(1);
+  const Space space = test::mixed_space();
+  for (const Readout readout : {Readout::argmax, Readout::matched})
+    for (const Stop stop : {Stop::decision, Stop::end}) {
+      const Sampler sampler(uniform_model(space), {.sampler = "midpoint", .steps = 3, .stop = stop, .readout = readout},
+                            3);
+      EXPECT_LT(std::abs(test::chi_square_sigmas(uniform_table(space), sampler.draw(0, kMany).labels)), kSigmas);
+    }
+}
+
+TEST(Sampler, TheExactFieldGivesTheCoupledDistribution) {
+  const Threads one(1);
+  // 10 steps of order 4: the flow's own error is far below what 200,000 samples show.
+  for (const Stop stop : {Stop::decision, Stop::end}) {
+    const Sampler sampler(coupled_model(), {.steps = 10, .stop = stop}, 3);
+    EXPECT_LT(std::abs(test::chi_square_sigmas(coupled_binary(), sampler.draw(0, kMany).labels)), kSigmas);
+  }
+}
+
+TEST(Sampler, ADistributionThatIsNotTheModelsIsToldApart) {
+  const Threads one(1);
+  const Sampler sampler(coupled_model(), {}, 3);
+  EXPECT_GT(test::chi_square_sigmas(uniform_table(coupled_binary().space), sampler.draw(0, kMany).labels), kSigmas);
+}
+
+// Early on the path labels are open, so that the two readouts differ and most variables are undecided.
+constexpr double kEarly = 0.1;
+
+struct EarlyReadout {
+  Sampler sampler;
+  torch::Tensor probability;  // [B, S] of the matched readout
+  torch::Tensor best;         // [B, n] the largest of each variable
+  torch::Tensor first;        // [B, n] its label
+
+  explicit EarlyReadout(Readout readout)
+      : sampler(uniform_model(test::mixed_space()), {.t1 = kEarly, .readout = readout}, 5) {
+    const auto v = sampler.trajectories(sampler.rows_per_block())[-1];
+    const Space space = test::mixed_space();
+    probability = matched_readout(space, *make_e_geodesic(0.01), v, kEarly).exp();
+    best = reduce_blocks(space, {probability}, [](const auto& in) { return in[0].amax(-1); }).to(torch::kFloat64);
+    first = argmax_labels(space, v);
+  }
+  torch::Tensor labels() const { return sampler.draw(0, sampler.rows_per_block()).labels; }
+};
+
+TEST(Sampler, TheArgmaxReadoutTakesTheLargestCoordinate) {
+  const Threads one(1);
+  const EarlyReadout early(Readout::argmax);
+  EXPECT_TRUE(torch::equal(early.labels(), early.first));
+}
+
+TEST(Sampler, TheMatchedReadoutDrawsFromBayesRule) {
+  const Threads one(1);
+  const EarlyReadout early(Readout::matched);
+  // The likeliest label comes as often as its probability says: a sum of independent Bernoulli variables.
+  const double hits = (early.labels() == early.first).sum().item<double>();
+  const double mean = early.best.sum().item<double>();
+  const double deviation = std::sqrt((early.best * (1 - early.best)).sum().item<double>());
+  EXPECT_LT(std::abs(hits - mean), kSigmas * deviation);
+  EXPECT_LT(mean + kSigmas * deviation, static_cast<double>(early.best.numel())) << "else argmax would pass too";
+}
+
+TEST(Sampler, CountsUndecidedVariables) {
+  const Threads one(1);
+  const EarlyReadout early(Readout::argmax);
+  const int64_t open = (early.best < kDecided).sum().item<int64_t>();
+  EXPECT_GT(open, 0);
+  EXPECT_EQ(early.sampler.draw(0, early.sampler.rows_per_block()).n_undecided, open);
+  // At the decision time labels err with chance 1e-5 at most; 99% certainty is missed a few hundred times as often.
+  const auto decided = Sampler(uniform_model(test::mixed_space()), {}, 5).draw(0, 4000);
+  EXPECT_LT(decided.n_undecided, decided.labels.numel() / 100);
+}
+
+TEST(Sampler, TrajectoriesStartAtTheNoiseAndHaveEveryTime) {
+  const Threads one(1);
+  const Sampler sampler(coupled_model(), {.steps = 6}, 5);
+  const auto states = sampler.trajectories(10);
+  EXPECT_EQ(states.sizes(), (std::vector<int64_t>{7, 10, 4}));
+  EXPECT_EQ(sampler.times().size(), 7U);
+  EXPECT_TRUE(torch::equal(argmax_labels(coupled_binary().space, states[-1]), sampler.draw(0, 10).labels));
+}
+
+TEST(Sampler, AnUnknownSamplerAndATimeBeyondThePathAreRefused) {
+  EXPECT_TRUE(contains(input_error([] { Sampler(coupled_model(), {.sampler = "rk5"}, 1); }), "rk5"));
+  EXPECT_EQ(input_error([] { Sampler(coupled_model(), {.t1 = 1.5}, 1); }), "sample.t1 = 1.5: the path ends at 1");
+}
+
+TEST(Sampler, TheRayHasNoEnd) {
+  const Model ray = uniform_model(test::binary_space(2), make_ray(0.5));
+  EXPECT_EQ(input_error([&] { Sampler(ray, {.stop = Stop::end}, 1); }),
+            "sample.stop = \"end\": the ray path has no end; choose \"decision\" or set sample.t1");
+  EXPECT_EQ(Sampler(ray, {.stop = Stop::end, .t1 = 12.0}, 1).t1(), 12.0);
+}
+
+TEST(Sampler, NoSamplesAreAnEmptyTable) {
+  EXPECT_EQ(Sampler(coupled_model(), {}, 1).draw(0, 0).labels.sizes(), (std::vector<int64_t>{0, 2}));
+}
+
+}  // namespace
+}  // namespace segre

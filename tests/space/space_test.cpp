@@ -1,0 +1,184 @@
+#include "segre/space/space.h"
+
+#include <time.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/reference.h"
+
+namespace segre {
+namespace {
+
+using test::input_error;
+using test::labels_of;
+using test::mixed_space;
+
+// Processor time of this thread: wall time would also count what else the machine does.
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+TEST(Space, UniformCountsItsVariablesAndCoordinates) {
+  const Space image = Space::uniform(Layout::image, {4, 6}, 8);
+  EXPECT_EQ(image.n_variables(), 24);
+  EXPECT_EQ(image.n_coordinates(), 192);
+  EXPECT_EQ(image.n_dims(), 24 * 7);
+  EXPECT_EQ(image.offset(5), 40);
+  EXPECT_EQ(image.n_labels(23), 8);
+  EXPECT_EQ(image.shape(), (std::vector<int64_t>{4, 6}));
+  EXPECT_TRUE(image.is_uniform());
+}
+
+TEST(Space, TableCountsMixedLabels) {
+  const Space space = mixed_space();  // 2, 3, 5, 3, 7
+  EXPECT_EQ(space.n_variables(), 5);
+  EXPECT_EQ(space.n_coordinates(), 20);
+  EXPECT_EQ(space.n_dims(), 15);
+  EXPECT_EQ(space.max_labels(), 7);
+  EXPECT_FALSE(space.is_uniform());
+  EXPECT_EQ(labels_of(space.offsets()), (std::vector<int64_t>{0, 2, 5, 10, 13, 20}));
+  for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(space.offset(i), labels_of(space.offsets())[i]);
+  EXPECT_EQ(labels_of(space.variable_of_coordinate(torch::kCPU)),
+            (std::vector<int64_t>{0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4}));
+}
+
+TEST(Space, ATableOfEqualCountsIsUniform) {
+  const Space space = Space::table({{"a", 4, {}}, {"b", 4, {}}});
+  EXPECT_TRUE(space.is_uniform());
+  EXPECT_EQ(space.layout(), Layout::table);
+  EXPECT_EQ(space.offset(1), 4);
+  EXPECT_EQ(space.variable_name(1), "b");
+}
+
+TEST(Space, RefusesWhatIsNoSpaceAndSaysWhy) {
+  const auto uniform = [](Layout layout, std::vector<int64_t> shape, int64_t c) {
+    return input_error([&] { Space::uniform(layout, shape, c); });
+  };
+  EXPECT_EQ(uniform(Layout::image, {4}, 2), "a space of layout image has 2 axes, not 1");
+  EXPECT_EQ(uniform(Layout::sequence, {4, 4}, 2), "a space of layout sequence has 1 axes, not 2");
+  EXPECT_EQ(uniform(Layout::sequence, {0}, 2), "a space needs at least one variable along each axis, found 0");
+  EXPECT_EQ(uniform(Layout::image, {3, -1}, 2), "a space needs at least one variable along each axis, found -1");
+  EXPECT_EQ(uniform(Layout::sequence, {3}, 0), "a variable has 1 to 65536 labels, found 0");
+  EXPECT_EQ(uniform(Layout::sequence, {3}, 65'537), "a variable has 1 to 65536 labels, found 65537");
+  EXPECT_EQ(input_error([] { Space::table({}); }), "a table needs at least one variable");
+  EXPECT_EQ(input_error([] {
+              Space::table({{"age", 0, {}}});
+            }),
+            "variable age: a variable has 1 to 65536 labels, found 0");
+  EXPECT_EQ(input_error([] {
+              Space::table({{"age", 3, {"young", "old"}}});
+            }),
+            "variable age: 2 label names for 3 labels");
+}
+
+TEST(Space, NamesAreThoseGivenOrPositions) {
+  const Space space = Space::table({{"sex", 2, {"f", "m"}}, {"", 3, {}}});
+  EXPECT_EQ(space.variable_name(0), "sex");
+  EXPECT_EQ(space.label_name(0, 1), "m");
+  EXPECT_EQ(space.variable_name(1), "x2");
+  EXPECT_EQ(space.label_name(1, 2), "2");
+}
+
+TEST(Space, BlocksGroupVariablesByCountAscending) {
+  const Space space = mixed_space();
+  const auto& blocks = space.blocks(torch::kCPU);
+  ASSERT_EQ(blocks.size(), 4u);
+  EXPECT_EQ(blocks[1].n_labels, 3);
+  EXPECT_EQ(blocks[1].n_variables, 2);
+  EXPECT_EQ(labels_of(blocks[1].coordinates), (std::vector<int64_t>{2, 3, 4, 10, 11, 12}));
+  int64_t largest = 0;
+  for (const Block& block : blocks) {
+    EXPECT_GT(block.n_labels, largest);
+    largest = block.n_labels;
+  }
+  EXPECT_EQ(Space::uniform(Layout::sequence, {9}, 4).blocks(torch::kCPU).size(), 1u);
+}
+
+TEST(Space, LabelingsAreListedWithTheLastVariableFastest) {
+  const Space space = test::small_mixed_space();  // 2, 3, 4
+  const auto at = enumerate_labelings(space);
+  ASSERT_EQ(at.sizes(), (std::vector<int64_t>{24, 3}));
+  int64_t row = 0;
+  for (int64_t x = 0; x < 2; ++x)
+    for (int64_t y = 0; y < 3; ++y)
+      for (int64_t z = 0; z < 4; ++z) EXPECT_EQ(labels_of(at[row++]), (std::vector<int64_t>{x, y, z}));
+}
+
+TEST(Space, NumberOfLabelingsStopsAtTheLimit) {
+  const Space space = mixed_space();
+  EXPECT_EQ(space.n_labelings(1000), 630);
+  EXPECT_EQ(space.n_labelings(630), 630);
+  EXPECT_EQ(space.n_labelings(629), 630);  // limit + 1
+  EXPECT_EQ(space.n_labelings(100), 101);
+  EXPECT_EQ(Space::uniform(Layout::sequence, {1'000'000}, 91).n_labelings(1 << 22), (1 << 22) + 1);
+  EXPECT_EQ(Space::uniform(Layout::sequence, {1'000'000}, 1).n_labelings(10), 1);
+  EXPECT_EQ(input_error([&] { enumerate_labelings(space, 100); }),
+            "the table of 5 variables with 2 to 7 labels has more than 100 labelings: too many to list one by one");
+}
+
+TEST(Space, CheckLabelsNamesItemVariableAndLabel) {
+  const Space space = mixed_space();
+  auto labels = torch::zeros({4, 5}, torch::kInt64);
+  EXPECT_NO_THROW(check_labels(space, labels));
+  labels[3][4] = 9;
+  labels[2][1] = 3;
+  EXPECT_EQ(input_error([&] { check_labels(space, labels); }), "item 2, variable b: label 3 where 0 to 2 was expected");
+  labels[2][1] = -1;
+  EXPECT_EQ(input_error([&] { check_labels(space, labels); }),
+            "item 2, variable b: label -1 where 0 to 2 was expected");
+  const std::string shape = input_error([&] { check_labels(space, torch::zeros({4, 6}, torch::kInt64)); });
+  EXPECT_EQ(shape.rfind("labels must be int64 of shape [items, 5], found ", 0), 0u) << shape;
+  EXPECT_NE(input_error([&] { check_labels(space, torch::zeros({4, 5})); }), "");
+}
+
+TEST(Space, CheckingLabelsOfAMillionVariablesIsQuick) {
+  const Space space = Space::uniform(Layout::image, {1000, 1000}, 2);
+  auto labels = torch::zeros({1, 1'000'000}, torch::kInt64);
+  const double start = thread_seconds();
+  EXPECT_NO_THROW(check_labels(space, labels));
+  EXPECT_LT(thread_seconds() - start, 0.2);  // one tensor operation per variable would take seconds
+  labels[0][999'999] = 2;
+  EXPECT_EQ(input_error([&] { check_labels(space, labels); }),
+            "item 0, variable x1000000: label 2 where 0 to 1 was expected");
+}
+
+TEST(Space, JsonRoundTripKeepsEverything) {
+  const Space spaces[] = {Space::uniform(Layout::sequence, {7}, 3), Space::uniform(Layout::image, {4, 6}, 8),
+                          mixed_space(), Space::table({{"sex", 2, {"f", "m"}}, {"", 3, {}}}),
+                          Space::table({{"p", 4, {}}, {"q", 4, {"a", "b", "c", "d"}}})};
+  for (const Space& space : spaces) {
+    const Space back = Space::from_json(nlohmann::json::parse(space.to_json().dump()));
+    EXPECT_EQ(back.layout(), space.layout());
+    EXPECT_EQ(back.shape(), space.shape());
+    ASSERT_EQ(back.n_coordinates(), space.n_coordinates());
+    EXPECT_TRUE(torch::equal(back.offsets(), space.offsets()));
+    for (int64_t i = 0; i < space.n_variables(); ++i) {
+      EXPECT_EQ(back.variable_name(i), space.variable_name(i));
+      for (int64_t j = 0; j < space.n_labels(i); ++j) EXPECT_EQ(back.label_name(i, j), space.label_name(i, j));
+    }
+  }
+}
+
+TEST(Space, DescribesItself) {
+  EXPECT_EQ(mixed_space().describe(), "table of 5 variables with 2 to 7 labels");
+  EXPECT_EQ(Space::uniform(Layout::image, {32, 48}, 2).describe(), "image of 32x48 variables with 2 labels each");
+  EXPECT_EQ(Space::uniform(Layout::sequence, {9}, 5).describe(), "sequence of 9 variables with 5 labels each");
+}
+
+TEST(Space, HugeSpacesAreMadeAndDescribedAtOnce) {
+  const double start = thread_seconds();
+  const Space many = Space::uniform(Layout::image, {1000, 1000}, 256);
+  const Space deep = Space::table({{"word", kMaxLabels, {}}, {"next", kMaxLabels, {}}, {"flag", 2, {}}});
+  EXPECT_EQ(many.n_coordinates(), 256'000'000);
+  EXPECT_EQ(many.offset(999'999), 255'999'744);
+  EXPECT_EQ(many.describe(), "image of 1000x1000 variables with 256 labels each");
+  EXPECT_EQ(deep.describe(), "table of 3 variables with 2 to 65536 labels");
+  EXPECT_EQ(deep.offset(2), 2 * kMaxLabels);
+  EXPECT_LT(many.to_json().dump().size(), 200u);
+  EXPECT_LT(thread_seconds() - start, 0.2);  // anything per coordinate of the large one would take seconds
+}
+
+}  // namespace
+}  // namespace segre

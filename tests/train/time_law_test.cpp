@@ -1,0 +1,164 @@
+#include "segre/train/time_law.h"
+
+#include <cmath>
+
+#include "segre/oracle/joint_oracle.h"
+#include "segre/path/path_sample.h"
+#include "segre/simplex/tangent.h"
+#include "segre/space/blocks.h"
+#include "tests/support/reference.h"
+#include "tests/support/threads.h"
+
+namespace segre {
+namespace {
+
+using test::max_difference;
+
+const RandomStream kTimes{3, Purpose::training_time};
+constexpr double kT1 = 0.55;
+constexpr int64_t kCount = 4096;
+
+std::shared_ptr<const Path> line() { return make_e_geodesic(0.01); }
+
+// An information law that has learned that all error lies in a window of times.
+TimeLaw learned(double from, double to, bool reweight, std::shared_ptr<const Path> path = line()) {
+  TimeLaw law(TimeLawKind::information, std::move(path), kT1, reweight);
+  for (uint64_t batch = 0; batch < 1000; ++batch) {
+    const auto t = law.draw(kTimes, batch * 256, 256, torch::kFloat32).t;
+    law.learn(t, ((t >= from) & (t < to)).to(torch::kFloat32));
+  }
+  return law;
+}
+
+double share_within(const torch::Tensor& t, double from, double to) {
+  return ((t >= from) & (t < to)).to(torch::kFloat64).mean().item<double>();
+}
+
+TEST(TimeLaw, FixedLawsAreUniformUpToTheirEnd) {
+  for (const auto& [kind, end] : {std::pair{TimeLawKind::uniform, 1.0}, {TimeLawKind::decision, kT1}}) {
+    const TimeLaw law(kind, line(), kT1);
+    EXPECT_EQ(law.t_max(), end);
+    const auto [t, weight] = law.draw(kTimes, 0, kCount, torch::kFloat64);
+    EXPECT_GE(t.min().item<double>(), 0.0);
+    EXPECT_LE(t.max().item<double>(), end);
+    // Stratified, so that any interval holds its share up to an item at each end.
+    EXPECT_NEAR(share_within(t, 0.0, 0.3 * end), 0.3, 2.0 / kCount);
+    EXPECT_TRUE(torch::equal(weight, torch::ones({kCount}, torch::kFloat64)));
+  }
+}
+
+TEST(TimeLaw, EachItemHasItsOwnStratum) {
+  for (const TimeLawKind kind : {TimeLawKind::uniform, TimeLawKind::decision, TimeLawKind::information}) {
+    const TimeLaw law(kind, line(), kT1);  // unlearned, the information law is uniform too
+    const auto t = test::values_of(law.draw(kTimes, 7, 100, torch::kFloat64).t);
+    constexpr double kSingle = 1e-6;  // times are made in float32
+    for (size_t b = 0; b < t.size(); ++b) {
+      EXPECT_GE(t[b], law.t_max() * static_cast<double>(b) / 100.0 - kSingle);
+      EXPECT_LE(t[b], law.t_max() * static_cast<double>(b + 1) / 100.0 + kSingle);
+    }
+    EXPECT_GT(max_difference(law.draw(kTimes, 107, 100, torch::kFloat64).t, test::tensor_of(t)),
+              1e-4);  // drawn, not a grid
+  }
+}
+
+TEST(TimeLaw, TimesStayBeforeTheEndOfThePath) {
+  // At t = 1 the path has no noise and its coefficients divide by 0. Look for a draw that rounds up to it: the last
+  // item of a batch with a number close to 1.
+  const TimeLaw law(TimeLawKind::uniform, line(), kT1);
+  const auto u = fill_uniform(torch::empty({1 << 20}), kTimes, 0);
+  const auto index = u.argmax().item<int64_t>();
+  constexpr int64_t kBatch = 1024;
+  ASSERT_GE(index, kBatch);
+  const auto t = law.draw(kTimes, static_cast<uint64_t>(index - kBatch + 1), kBatch, torch::kFloat32).t;
+  EXPECT_LT(t.max().item<double>(), 1.0);
+}
+
+TEST(TimeLaw, AnEndlessPathHasNoUniformLaw) {
+  const std::string message = test::input_error([] { TimeLaw(TimeLawKind::uniform, make_ray(0.5), kT1); });
+  EXPECT_NE(message.find("the ray path has no end"), std::string::npos) << message;
+  EXPECT_EQ(TimeLaw(TimeLawKind::decision, make_ray(0.5), 12.0).t_max(), 12.0);
+}
+
+TEST(TimeLaw, InformationLawLooksWhereTheErrorIs) {
+  const double from = 0.2 * kT1;
+  const double to = 0.3 * kT1;
+  const auto t = learned(from, to, false).draw(kTimes, 0, kCount, torch::kFloat64).t;
+  EXPECT_GT(share_within(t, from - kT1 / 64, to + kT1 / 64), 0.85);  // a tenth stays uniform
+  EXPECT_GT(share_within(t, 0.5 * kT1, kT1), 0.04);                  // and so half of it lies in the upper half
+}
+
+TEST(TimeLaw, InformationIsErrorTimesTheGrowthOfTheSignal) {
+  // Constant error: bins are visited in proportion to 1/2 d/dt (a/s)^2, which is t/(1-t)^3 on the e-geodesic.
+  const auto t = learned(0.0, 1.0, false).draw(kTimes, 0, 1 << 16, torch::kFloat64).t;
+  const auto snr = [](double x) { return 0.5 * std::pow(x / (1.0 - x), 2); };
+  for (const double part : {0.25, 0.5, 0.75}) {
+    const double expected = 0.1 * part + 0.9 * snr(part * kT1) / snr(kT1);
+    EXPECT_NEAR(share_within(t, 0.0, part * kT1), expected, 0.005) << part;  // a running mean over noisy batches
+  }
+}
+
+TEST(TimeLaw, WeightsMakeUpForTheLaw) {
+  const auto [t, weight] = learned(0.2 * kT1, 0.3 * kT1, true).draw(kTimes, 0, kCount, torch::kFloat64);
+  EXPECT_GT(weight.std().item<double>(), 0.5);  // there is something to make up for
+  EXPECT_LE(weight.max().item<double>(), 10.0 * (1 + 1e-6));
+  // Means over uniform times; stratified, so that errors are of the order of one item's weight.
+  constexpr double kStratifiedTol = 10.0 / kCount;
+  EXPECT_NEAR(weight.mean().item<double>(), 1.0, kStratifiedTol);
+  EXPECT_NEAR((weight * t).mean().item<double>(), kT1 / 2, kStratifiedTol);
+  EXPECT_NEAR((weight * t * t).mean().item<double>(), kT1 * kT1 / 3, kStratifiedTol);
+}
+
+TEST(TimeLaw, WithoutReweightAllItemsCountTheSame) {
+  const auto weight = learned(0.2 * kT1, 0.3 * kT1, false).draw(kTimes, 0, 100, torch::kFloat64).weight;
+  EXPECT_TRUE(torch::equal(weight, torch::ones({100}, torch::kFloat64)));
+}
+
+TEST(TimeLaw, StateRestoresTheLaw) {
+  const auto law = learned(0.2 * kT1, 0.3 * kT1, true);
+  TimeLaw other(TimeLawKind::information, line(), kT1, true);
+  EXPECT_GT(max_difference(other.draw(kTimes, 0, 100, torch::kFloat64).t, law.draw(kTimes, 0, 100, torch::kFloat64).t),
+            0.01);
+  other.load(law.state());
+  EXPECT_TRUE(torch::equal(other.draw(kTimes, 0, 100, torch::kFloat64).t, law.draw(kTimes, 0, 100, torch::kFloat64).t));
+  EXPECT_TRUE(torch::equal(other.draw(kTimes, 0, 100, torch::kFloat64).weight,
+                           law.draw(kTimes, 0, 100, torch::kFloat64).weight));
+}
+
+TEST(TimeLaw, AllButTheUniformLawHaveState) {
+  TimeLaw law(TimeLawKind::uniform, line(), kT1);
+  EXPECT_TRUE(law.state().empty());
+  EXPECT_NO_THROW(law.load({}));
+  EXPECT_TRUE(std::isnan(law.nats()));
+  TimeLaw information(TimeLawKind::information, line(), kT1);
+  EXPECT_EQ(test::input_error([&] { information.load({}); }),
+            "the checkpoint has no tensor time_law.information of 64 numbers");
+}
+
+TEST(TimeLaw, NatsOfAnExactModelAreTheEntropyOfTheData) {
+  const test::Threads one_thread(1);
+  // MATH.md, section 4, estimator 3: with the exact endpoint the integral of the information is the entropy.
+  const JointOracle oracle(test::random_joint(test::binary_space(3)), line());
+  const JointSampler data(oracle.table());
+  const auto p = oracle.table().p;
+  const double entropy = -(p * p.log()).sum().item<double>();
+  for (const TimeLawKind kind : {TimeLawKind::decision, TimeLawKind::information}) {
+    TimeLaw law(kind, line(), 0.6);
+    constexpr int64_t kBatch = 512;
+    for (uint64_t step = 0; step < 1000; ++step) {
+      const auto t = law.draw(kTimes, step * kBatch, kBatch, torch::kFloat64).t;
+      const auto labels = data.draw({1, Purpose::training_data}, step * kBatch, kBatch);
+      const auto x =
+          sample_path(oracle.space(), oracle.path(), labels, t, {1, Purpose::probe}, step * kBatch, WithVelocity::no);
+      // The oracle wants one time; its posterior depends on v and t through the evidence alone.
+      const auto hot = one_hot(oracle.space(), oracle.table().labelings, torch::kFloat64);
+      const auto e = x.v_t * evidence_scale(oracle.space(), oracle.path(), t);
+      const auto D = mean_corner(oracle.space(), oracle.path(), (e.mm(hot.t()) + p.log()).softmax(1).mm(hot));
+      law.learn(t, squared_norm(corners(oracle.space(), oracle.path(), labels, torch::kFloat64) - D));
+    }
+    // A running mean over about 100 batches of 8 items per bin: one per cent or two of noise.
+    EXPECT_NEAR(law.nats() / entropy, 1.0, 0.06) << "law " << static_cast<int>(kind);
+  }
+}
+
+}  // namespace
+}  // namespace segre
