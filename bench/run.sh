@@ -10,7 +10,8 @@ log=$build/bench.jsonl
 : > "$log"
 for ((k = 1; k <= repeats; k++)); do
   "$build/bench_train_mlp" configs/mlp.toml "$seconds" | tee -a "$log"
-  .venv/bin/python bench/train_mlp_peer.py "$seconds" | tee -a "$log"
+  .venv/bin/python bench/train_mlp_peer.py "$seconds" plain | tee -a "$log"
+  .venv/bin/python bench/train_mlp_peer.py "$seconds" fused | tee -a "$log"
 done
 .venv/bin/python - "$log" <<'PY'
 import json, statistics, sys
@@ -18,9 +19,10 @@ rates = {}
 for line in open(sys.argv[1]):
     entry = json.loads(line)
     rates.setdefault(entry["who"], []).append(entry["steps_per_second"])
-(ours, a), (peer, b) = rates.items()
-ratios = sorted(x / y for x, y in zip(a, b))
+(ours, a), *peers = rates.items()
 print(f"{ours}: {statistics.median(a):.1f} steps/s ({min(a):.1f} to {max(a):.1f})")
-print(f"{peer}: {statistics.median(b):.1f} steps/s ({min(b):.1f} to {max(b):.1f})")
-print(f"ratio: {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}, {len(ratios)} pairs)")
+for peer, b in peers:
+    ratios = sorted(x / y for x, y in zip(a, b))
+    print(f"{peer}: {statistics.median(b):.1f} steps/s ({min(b):.1f} to {max(b):.1f}); "
+          f"ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}, {len(ratios)} pairs)")
 PY

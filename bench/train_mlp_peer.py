@@ -2,7 +2,7 @@
 weight average, written as one would. Data are drawn from the same table, times uniform on [0, decision time] (the cheaper
 law). Prints one JSON line.
 
-    train_mlp_peer.py SECONDS
+    train_mlp_peer.py SECONDS plain|fused      torch.optim.Adam as it is by default, or with fused=True
 """
 import json
 import math
@@ -82,7 +82,7 @@ def main():
         loss = step()
         steps += 1
     rate = steps / (time.monotonic() - start)
-    print(json.dumps({"case": "train_mlp", "who": "pytorch " + torch.__version__, "threads": 2, "batch": BATCH,
+    print(json.dumps({"case": "train_mlp", "who": f"pytorch {torch.__version__}, {sys.argv[2]} Adam", "threads": 2, "batch": BATCH,
                       "steps_per_second": rate, "last_loss": loss}))
 
 

@@ -79,7 +79,7 @@ void sample(const SampleArguments& arguments) {
     schema.set(assignment);
   }
   if (!arguments.sampler.empty()) run.experiment.sample.sampler = stepper(arguments.sampler).name;
-  if (!arguments.seed.empty()) schema.set("seed=" + arguments.seed);
+  if (!arguments.seed.empty()) schema.set("seed=" + arguments.seed, "--seed");
   if (arguments.steps > 0) run.experiment.sample.steps = arguments.steps;
   const auto seed = static_cast<uint64_t>(run.experiment.seed);
   const Space& space = run.model.space();

@@ -26,7 +26,7 @@ Experiment gather(const TrainArguments& arguments) {
   if (arguments.resume && arguments.config.empty()) schema.read_file(RunDirectory(arguments.out).config());
   if (!arguments.data.empty()) experiment.data = arguments.data;
   for (const auto& assignment : arguments.set) schema.set(assignment);
-  if (!arguments.seed.empty()) schema.set("seed=" + arguments.seed);
+  if (!arguments.seed.empty()) schema.set("seed=" + arguments.seed, "--seed");
   if (experiment.data.empty())
     fail_input(
         "nothing to learn: give --data SOURCE, or a CONFIG with data.source; 'segre train --data coupled --out run' is "

@@ -187,9 +187,10 @@ void ConfigSchema::read_table(const void* table, const std::string& prefix, cons
   for (const auto& [key, node] : *static_cast<const toml::table*>(table)) {
     const std::string full = prefix + std::string(key.str());
     if (const auto* nested = node.as_table()) {
-      const auto begins = [&](const Key& known) { return known.name.starts_with(full + "."); };
-      if (std::none_of(keys_.begin(), keys_.end(), begins))
-        fail_input(name, ":", key.source().begin.line, ": unknown table ", full, "; the nearest known key is ",
+      // Keys inside are looked up one by one; a table without any must at least be one of ours.
+      const auto is_ours = [&](const Key& known) { return known.name.starts_with(full + "."); };
+      if (nested->empty() && std::none_of(keys_.begin(), keys_.end(), is_ours))
+        fail_input(name, ":", key.source().begin.line, ": unknown key ", full, "; the nearest known key is ",
                    nearest(full));
       read_table(nested, full + ".", name);
     } else {
@@ -209,9 +210,9 @@ void ConfigSchema::read_text(const std::string& toml, const std::string& name) {
 
 void ConfigSchema::read_file(const std::filesystem::path& path) { read_text(segre::read_file(path), path.string()); }
 
-void ConfigSchema::set(const std::string& assignment) {
+void ConfigSchema::set(const std::string& assignment, const std::string& option) {
   const size_t equals = assignment.find('=');
-  if (equals == std::string::npos || equals == 0) fail_input("--set ", assignment, ": expected key=value");
+  if (equals == std::string::npos || equals == 0) fail_input(option, " ", assignment, ": expected key=value");
   std::string key = assignment.substr(0, equals);
   key.erase(key.find_last_not_of(' ') + 1);
   const std::string value = assignment.substr(equals + 1);
@@ -222,7 +223,7 @@ void ConfigSchema::set(const std::string& assignment) {
     table.insert("value", value);  // a bare word
   }
   if (!table.contains("value")) table.insert("value", value);
-  assign(key, Value{*table.get("value")}, "--set");
+  assign(key, Value{*table.get("value")}, option);
 }
 
 std::string ConfigSchema::to_toml(bool with_help) const {

@@ -53,8 +53,8 @@ class ConfigSchema {
   void read_file(const std::filesystem::path& path);
   /// Reads TOML text; `name` stands for the file in messages.
   void read_text(const std::string& toml, const std::string& name);
-  /// Applies one `key=value` of the command line. A bare word is taken as text.
-  void set(const std::string& assignment);
+  /// Applies one `key=value` of the command line. A bare word is taken as text. `option` is named in messages.
+  void set(const std::string& assignment, const std::string& option = "--set");
   /// All keys with their present values as TOML, tables in order of declaration; with each key's help as a comment
   /// where asked.
   std::string to_toml(bool with_help) const;

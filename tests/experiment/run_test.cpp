@@ -137,7 +137,7 @@ TEST(LoadRun, AnotherFormatIsRefused) {
   edit_description(path, [](auto& json) { json["format"] = 2; });
   EXPECT_EQ(input_error([&] { load_run(path, torch::kCPU); }), file + ": format 2, this segre reads format 1");
   edit_description(path, [](auto& json) { json.erase("format"); });
-  EXPECT_EQ(input_error([&] { load_run(path, torch::kCPU); }), file + ": format 0, this segre reads format 1");
+  EXPECT_TRUE(input_error([&] { load_run(path, torch::kCPU); }).starts_with(file + ": does not describe a model ("));
 }
 
 TEST(LoadRun, AnIncompleteDescriptionIsNamed) {
