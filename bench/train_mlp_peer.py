@@ -2,7 +2,7 @@
 weight average, written as one would. Data are drawn from the same table, times uniform on [0, decision time] (the cheaper
 law). Prints one JSON line.
 
-    train_mlp_peer.py SECONDS plain|fused      torch.optim.Adam as it is by default, or with fused=True
+    train_mlp_peer.py SECONDS plain|fused BATCH      torch.optim.Adam as it is by default, or with fused=True
 """
 import json
 import math
@@ -12,7 +12,8 @@ import time
 import torch
 import torch.nn.functional as F
 
-C, N, BATCH, T1, EPS = 91, 2, 1024, 0.452, 0.01
+C, N, T1, EPS = 91, 2, 0.452, 0.01
+BATCH = int(sys.argv[3])
 LAMBDA = math.log(1 + C * (1 - EPS) / EPS)
 GAIN, FEATURES, LR, DECAY = 4.0, 8, 2e-3, 0.999
 

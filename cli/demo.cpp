@@ -85,7 +85,7 @@ Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const C
   const Sampler sampler(loaded.model, loaded.experiment.sample, static_cast<uint64_t>(arguments.seed));
   LabelingCounts counts(source->space());
   Progress progress("sample", arguments.count);
-  const int64_t batch = sampler.rows_per_block() * 8;
+  const int64_t batch = sampler.rows_per_block() * 32;
   for (int64_t done = 0; done < arguments.count; done += batch) {
     counts.add(sampler.draw(static_cast<uint64_t>(done), std::min(batch, arguments.count - done)).labels);
     progress.update(done);

@@ -19,7 +19,7 @@ namespace {
 std::string describe_cuda() {
 #ifdef SEGRE_CUDA
   if (!torch::cuda::is_available()) return "built in, no usable GPU found";
-  return concat("built in, ", torch::cuda::device_count(), " GPU(s)");
+  return concat("built in, ", static_cast<int>(torch::cuda::device_count()), " GPU(s)");
 #else
   return "not in this build ('make build CUDA=1')";
 #endif

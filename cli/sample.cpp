@@ -53,7 +53,7 @@ std::unique_ptr<DataSource> known_source(const LoadedRun& run) {
 int64_t stream(const Sampler& sampler, const Space& space, int64_t count, Format format, std::ostream& out,
                LabelingCounts* counts) {
   Progress progress("sample", count);
-  const int64_t batch = sampler.rows_per_block() * 8;
+  const int64_t batch = sampler.rows_per_block() * 32;
   int64_t undecided = 0;
   if (format == Format::npy) write_npy_header(out, space, count);
   for (int64_t done = 0; done < count; done += batch) {

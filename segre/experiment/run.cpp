@@ -113,7 +113,8 @@ torch::Device parse_device(const std::string& name) {
       fail_input("--device ", name, ": no usable NVIDIA GPU was found; see 'segre doctor'");
     const torch::Device device(name);
     if (device.has_index() && device.index() >= torch::cuda::device_count())
-      fail_input("--device ", name, ": this machine has ", torch::cuda::device_count(), " GPUs, counted from 0");
+      fail_input("--device ", name, ": this machine has ", static_cast<int>(torch::cuda::device_count()),
+                 " GPUs, counted from 0");
     return device;
 #else
     fail_input("--device ", name, ": this build has no CUDA; 'make build CUDA=1' makes one that has");

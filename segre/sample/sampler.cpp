@@ -14,10 +14,10 @@
 namespace segre {
 namespace {
 
-// About a million numbers a block: large enough for the matrix products, small enough for the caches.
+// A quarter of a million numbers a block: large enough for the matrix products, small enough for a core's cache.
 int64_t choose_rows(const Space& space) {
-  const auto fitting = static_cast<uint64_t>(std::max<int64_t>(1, (1 << 20) / space.n_coordinates()));
-  return std::min<int64_t>(4096, static_cast<int64_t>(std::bit_floor(fitting)));
+  const auto fitting = static_cast<uint64_t>(std::max<int64_t>(1, (1 << 18) / space.n_coordinates()));
+  return std::min<int64_t>(1024, static_cast<int64_t>(std::bit_floor(fitting)));
 }
 
 double stop_time(const Model& model, const SampleOptions& options) {
@@ -101,12 +101,20 @@ Samples Sampler::draw(uint64_t first, int64_t count) const {
   if (count == 0) return {torch::empty({0, model_.space().n_variables()}, torch::kInt64), 0};
   const auto rows = static_cast<uint64_t>(rows_);
   const uint64_t last = first + static_cast<uint64_t>(count);
-  std::vector<torch::Tensor> parts;
-  for (uint64_t block = first / rows; block * rows < last; ++block) {
-    const auto begin = static_cast<int64_t>(std::max(first, block * rows) - block * rows);
-    const auto end = static_cast<int64_t>(std::min(last, (block + 1) * rows) - block * rows);
-    parts.push_back(draw_block(block).labels.slice(0, begin, end));
-  }
+  const uint64_t first_block = first / rows;
+  const auto n_blocks = static_cast<int64_t>((last + rows - 1) / rows - first_block);
+  std::vector<torch::Tensor> parts(n_blocks);
+  const auto draw_part = [&](int64_t k) {
+    const uint64_t start = (first_block + static_cast<uint64_t>(k)) * rows;
+    const auto begin = static_cast<int64_t>(std::max(first, start) - start);
+    const auto end = static_cast<int64_t>(std::min(last, start + rows) - start);
+    parts[k] = draw_block(first_block + static_cast<uint64_t>(k)).labels.slice(0, begin, end);
+  };
+  // On the CPU a block is one thread's work: threads need not wait for each other at every operation.
+  const int64_t grain = model_.options().device().is_cpu() ? 1 : n_blocks;
+  at::parallel_for(0, n_blocks, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) draw_part(k);
+  });
   const auto all = torch::cat(parts);
   const int64_t n = model_.space().n_variables();
   return {all.slice(1, 0, n).contiguous(), all.slice(1, n).sum().item<int64_t>()};

@@ -1,5 +1,7 @@
 #include "segre/train/objective.h"
 
+#include <torch/csrc/autograd/autograd.h>
+
 #include "segre/core/error.h"
 #include "segre/kernels/path_kernels.h"
 #include "segre/simplex/lift.h"
@@ -15,31 +17,40 @@ torch::Tensor endpoint_error(const Model& model, const PathSample& sample, const
   return squared_norm(u_beta - D.detach());
 }
 
+// Gradients of `output` in the field's parameters, given its own (none for a scalar).
+std::vector<torch::Tensor> gradients_of(const torch::Tensor& output, const Field& field,
+                                        const torch::Tensor& grad_output) {
+  std::vector<torch::Tensor> parameters;
+  for (const auto& [name, parameter] : field.parameters()) parameters.push_back(parameter);
+  return torch::autograd::grad({output}, parameters, {grad_output}, /*retain_graph=*/std::nullopt,
+                               /*create_graph=*/false,
+                               /*allow_unused=*/true);
+}
+
 ObjectiveValue fused_cross_entropy(const Model& model, const PathSample& sample) {
   const auto message = model.network_output(sample.v_t, sample.t);
   const auto weight = (sample.weight / static_cast<double>(sample.t.size(0))).contiguous();
   const auto out =
       kernels::cross_entropy(message.detach().contiguous(), sample.v_t, model.space(),
                              model.evidence_ratio(sample.t).contiguous(), model.scales(), sample.labels, weight);
-  message.backward(out.gradient);
-  return {out.loss, out.error};
+  return {out.loss, out.error, gradients_of(message, model.field(), out.gradient)};
 }
 
 ObjectiveValue plain_cross_entropy(const Model& model, const PathSample& sample) {
   const auto logits = model.logits(sample.v_t, sample.t);
   const auto loss = -pick(model.space(), log_lift(model.space(), logits), sample.labels).sum(-1);
-  (sample.weight * loss).mean().backward();
+  auto gradients = gradients_of((sample.weight * loss).mean(), model.field(), {});
   const auto D = mean_corner(model.space(), model.path(), lift(model.space(), logits.detach()));
-  return {loss.detach(), endpoint_error(model, sample, D)};
+  return {loss.detach(), endpoint_error(model, sample, D), std::move(gradients)};
 }
 
 ObjectiveValue metric(const Model& model, const PathSample& sample) {
   const auto F = model.velocity(sample.v_t, sample.t);
   const auto W = lift(model.space(), sample.v_t);
   const auto loss = fisher_rao_squared(model.space(), W, F - sample.velocity).sum(-1);
-  (sample.weight * loss).mean().backward();
+  auto gradients = gradients_of((sample.weight * loss).mean(), model.field(), {});
   const auto D = endpoint_from_velocity(model.path(), F.detach(), sample.v_t, sample.t);
-  return {loss.detach(), endpoint_error(model, sample, D)};
+  return {loss.detach(), endpoint_error(model, sample, D), std::move(gradients)};
 }
 
 }  // namespace
@@ -48,7 +59,7 @@ WithVelocity needs_velocity(Objective objective) {
   return objective == Objective::metric ? WithVelocity::yes : WithVelocity::no;
 }
 
-ObjectiveValue backward(const Model& model, const PathSample& sample, Objective objective) {
+ObjectiveValue evaluate(const Model& model, const PathSample& sample, Objective objective) {
   if (objective == Objective::metric) return metric(model, sample);
   if (model.form() == Form::velocity)
     fail_input(

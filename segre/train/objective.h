@@ -11,18 +11,19 @@ enum class Objective {
   cross_entropy,  ///< sum_i -log softmax(logits_i)[beta_i]: endpoint and evidence forms
 };
 
-/// The objective on a batch. Both are sums over variables, and means over items.
+/// The objective on a batch: sums over variables, per item, and the gradient of the weighted mean over items.
 struct ObjectiveValue {
-  torch::Tensor loss;   ///< [B] per item, before weights
-  torch::Tensor error;  ///< [B] |u_beta - D|^2, what the information integrand is made of
+  torch::Tensor loss;                    ///< [B] per item, before weights
+  torch::Tensor error;                   ///< [B] |u_beta - D|^2, what the information integrand is made of
+  std::vector<torch::Tensor> gradients;  ///< of mean(weight * loss), in the order of Field::parameters
 };
 
 /// Whether an objective needs PathSample::velocity.
 WithVelocity needs_velocity(Objective objective);
 
-/// Evaluates the objective and adds the gradient of mean(weight * loss) to the gradients of the model's parameters.
-/// Cross entropy on float32 CPU tensors is one fused pass (kernels::cross_entropy); everything else is differentiated
-/// by LibTorch.
-ObjectiveValue backward(const Model& model, const PathSample& sample, Objective objective);
+/// Evaluates the objective. Touches nothing else, so several threads may work on parts of a batch at once. Cross
+/// entropy on float32 CPU tensors is one fused pass (kernels::cross_entropy); everything else is differentiated by
+/// LibTorch.
+ObjectiveValue evaluate(const Model& model, const PathSample& sample, Objective objective);
 
 }  // namespace segre

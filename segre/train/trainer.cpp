@@ -17,6 +17,30 @@ void copy_from(torch::Tensor target, const NamedTensors& state, const std::strin
   target.copy_(at->second);
 }
 
+// Items that one thread takes through the network at a time: their activations stay in its cache.
+constexpr int64_t kShardRows = 256;
+
+// Losses end to end, gradients added in order.
+ObjectiveValue combine(std::vector<ObjectiveValue> shards) {
+  if (shards.size() == 1) return std::move(shards.front());
+  ObjectiveValue out;
+  std::vector<torch::Tensor> losses;
+  std::vector<torch::Tensor> errors;
+  for (const ObjectiveValue& shard : shards) {
+    losses.push_back(shard.loss);
+    errors.push_back(shard.error);
+    if (out.gradients.empty()) {
+      out.gradients = shard.gradients;
+    } else {
+      for (size_t k = 0; k < out.gradients.size(); ++k)
+        if (out.gradients[k].defined()) out.gradients[k].add_(shard.gradients[k]);
+    }
+  }
+  out.loss = torch::cat(losses);
+  out.error = torch::cat(errors);
+  return out;
+}
+
 // Rows of S floats alive at once in a step: noise, path, softmax, logits, gradient and what autograd keeps.
 constexpr int64_t kRowsPerItem = 10;
 
@@ -40,20 +64,41 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
                  model_.options().device());
 }
 
+ObjectiveValue Trainer::evaluate_batch(const torch::Tensor& labels, const TimeLaw::Draw& time,
+                                       uint64_t first_item) const {
+  const int64_t n = labels.size(0);
+  // Batch normalisation needs the whole batch at once, and a GPU wants it.
+  const bool whole = !labels.device().is_cpu() || !model_.field().buffers().empty();
+  const int64_t rows = whole ? n : kShardRows;
+  std::vector<ObjectiveValue> shards((n + rows - 1) / rows);
+  at::parallel_for(0, static_cast<int64_t>(shards.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const int64_t from = k * rows;
+      const int64_t to = std::min(n, from + rows);
+      auto sample = sample_path(model_.space(), model_.path(), labels.slice(0, from, to), time.t.slice(0, from, to),
+                                {seed_, Purpose::training_noise}, first_item + static_cast<uint64_t>(from),
+                                needs_velocity(options_.objective));
+      // The mean over the shard becomes its part of the mean over the batch.
+      sample.weight = time.weight.slice(0, from, to) * (static_cast<double>(to - from) / static_cast<double>(n));
+      shards[k] = evaluate(model_, sample, options_.objective);
+    }
+  });
+  return combine(std::move(shards));
+}
+
 double Trainer::step() {
   const int64_t number = n_steps();
   const auto first_item = static_cast<uint64_t>(number) * static_cast<uint64_t>(options_.batch);
   const auto device = model_.options().device();
   const auto labels = source_.items({seed_, Purpose::training_data}, first_item, options_.batch).to(device);
   const auto time = law_.draw({seed_, Purpose::training_time}, first_item, options_.batch, model_.options());
-  auto sample = sample_path(model_.space(), model_.path(), labels, time.t, {seed_, Purpose::training_noise}, first_item,
-                            needs_velocity(options_.objective));
-  sample.weight = time.weight;
   model_.field().set_training(true);
-  const auto value = backward(model_, sample, options_.objective);
-  const double loss = (sample.weight * value.loss).mean().item<double>();
+  const ObjectiveValue value = evaluate_batch(labels, time, first_item);
+  const double loss = (time.weight * value.loss).mean().item<double>();
   if (!std::isfinite(loss)) fail("the loss is ", loss, " at step ", number, "; a smaller train.lr may help");
   law_.learn(time.t, value.error);
+  const auto& parameters = model_.field().parameters();
+  for (size_t k = 0; k < parameters.size(); ++k) parameters[k].second.mutable_grad() = value.gradients[k];
   adam_.step(learning_rate(options_.schedule, number, options_.steps));
   return loss;
 }

@@ -41,6 +41,8 @@ class Trainer {
   void load(const NamedTensors& state);
 
  private:
+  ObjectiveValue evaluate_batch(const torch::Tensor& labels, const TimeLaw::Draw& time, uint64_t first_item) const;
+
   Model model_;
   const DataSource& source_;
   TrainOptions options_;
