@@ -22,8 +22,8 @@ void adam_range(float* __restrict w, const float* __restrict g, float* __restric
 
 }  // namespace
 
-void adam_(torch::Tensor weight, const torch::Tensor& gradient, torch::Tensor m, torch::Tensor v, torch::Tensor average,
-           const AdamStep& step) {
+void adam_(const torch::Tensor& weight, const torch::Tensor& gradient, const torch::Tensor& m, const torch::Tensor& v,
+           const torch::Tensor& average, const AdamStep& step) {
   const auto f = [](double x) { return static_cast<float>(x); };
   const Numbers k{f(step.beta1), f(1.0 - step.beta1),  f(step.beta2), f(1.0 - step.beta2), f(step.eps),
                   f(step.rate),  f(step.inverse_root), f(step.keep),  f(1.0 - step.keep)};
@@ -39,8 +39,8 @@ void adam_(torch::Tensor weight, const torch::Tensor& gradient, torch::Tensor m,
   });
 }
 
-void adam_plain_(torch::Tensor weight, const torch::Tensor& gradient, torch::Tensor m, torch::Tensor v,
-                 torch::Tensor average, const AdamStep& step) {
+void adam_plain_(const torch::Tensor& weight, const torch::Tensor& gradient, const torch::Tensor& m,
+                 const torch::Tensor& v, const torch::Tensor& average, const AdamStep& step) {
   m.mul_(step.beta1).add_(gradient, 1.0 - step.beta1);
   v.mul_(step.beta2).addcmul_(gradient, gradient, 1.0 - step.beta2);
   weight.addcdiv_(m, v.sqrt().mul_(step.inverse_root).add_(step.eps), -step.rate);

@@ -13,11 +13,11 @@ struct AdamStep {
 };
 
 /// Updates weight, m, v and average in place in one pass; see Adam for the formula. Contiguous float32 on the CPU.
-void adam_(torch::Tensor weight, const torch::Tensor& gradient, torch::Tensor m, torch::Tensor v, torch::Tensor average,
-           const AdamStep& step);
+void adam_(const torch::Tensor& weight, const torch::Tensor& gradient, const torch::Tensor& m, const torch::Tensor& v,
+           const torch::Tensor& average, const AdamStep& step);
 
 /// Its twin in plain tensor operations, any device and type.
-void adam_plain_(torch::Tensor weight, const torch::Tensor& gradient, torch::Tensor m, torch::Tensor v,
-                 torch::Tensor average, const AdamStep& step);
+void adam_plain_(const torch::Tensor& weight, const torch::Tensor& gradient, const torch::Tensor& m,
+                 const torch::Tensor& v, const torch::Tensor& average, const AdamStep& step);
 
 }  // namespace segre::kernels

@@ -44,7 +44,7 @@ void sum_rows(float* __restrict sum, const float* __restrict grad, int64_t rows,
 
 }  // namespace
 
-void shift_relu_(torch::Tensor x, const torch::Tensor& shift, bool relu) {
+void shift_relu_(const torch::Tensor& x, const torch::Tensor& shift, bool relu) {
   const int64_t width = x.size(1);
   const int64_t stride = shift.dim() == 2 && shift.size(0) > 1 ? width : 0;
   const auto shift_here = shift.contiguous();

@@ -8,7 +8,7 @@
 namespace segre::kernels {
 
 /// In place: x = relu(x + shift), or without the relu. shift is [H], or [B, H]. Twin: add_, relu_.
-void shift_relu_(torch::Tensor x, const torch::Tensor& shift, bool relu);
+void shift_relu_(const torch::Tensor& x, const torch::Tensor& shift, bool relu);
 
 /// Gradient of a ReLU layer with respect to what went into the relu, and its sum over the batch.
 struct ReluGradient {

@@ -146,7 +146,7 @@ void require_rows(const torch::Tensor& x, const Space& space) {
 
 bool serves(const torch::Tensor& x) { return x.device().is_cpu() && x.scalar_type() == torch::kFloat32; }
 
-void gaussian_path_(torch::Tensor noise, const Space& space, const torch::Tensor& labels, const torch::Tensor& a,
+void gaussian_path_(const torch::Tensor& noise, const Space& space, const torch::Tensor& labels, const torch::Tensor& a,
                     const torch::Tensor& s, const torch::Tensor& kappa) {
   require_rows(noise, space);
   const int64_t S = noise.size(1);

@@ -14,7 +14,7 @@ bool serves(const torch::Tensor& x);
 
 /// In place: noise[b] = a[b] u_beta + s[b] Pi0 noise[b], with u_beta = kappa_i (e_beta_i - 1/c_i).
 /// Twin: project, corners.  noise [B, S]; labels [B, n] int64; a, s [B]; kappa [n].
-void gaussian_path_(torch::Tensor noise, const Space& space, const torch::Tensor& labels, const torch::Tensor& a,
+void gaussian_path_(const torch::Tensor& noise, const Space& space, const torch::Tensor& labels, const torch::Tensor& a,
                     const torch::Tensor& s, const torch::Tensor& kappa);
 
 /// softmax per variable of scale[b] * kappa_i * v. Twin: lift(evidence_scale * v).

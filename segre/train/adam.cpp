@@ -21,9 +21,9 @@ const torch::Tensor& find(const NamedTensors& state, const std::string& name, co
 
 }  // namespace
 
-Adam::Adam(std::vector<std::pair<std::string, torch::Tensor>> parameters, const AdamOptions& options)
+Adam::Adam(const std::vector<std::pair<std::string, torch::Tensor>>& parameters, const AdamOptions& options)
     : options_(options) {
-  for (auto& [name, weight] : parameters)
+  for (const auto& [name, weight] : parameters)
     slots_.push_back({name, weight, torch::zeros_like(weight), torch::zeros_like(weight), weight.detach().clone()});
 }
 

@@ -21,7 +21,7 @@ struct AdamOptions {
 class Adam {
  public:
   /// `parameters` by name; the average starts at their present values.
-  Adam(std::vector<std::pair<std::string, torch::Tensor>> parameters, const AdamOptions& options);
+  Adam(const std::vector<std::pair<std::string, torch::Tensor>>& parameters, const AdamOptions& options);
 
   /// One step with the parameters' gradients, which it clears.
   void step(double lr);

@@ -8,7 +8,7 @@
 namespace segre {
 namespace {
 
-void copy_from(torch::Tensor target, const NamedTensors& state, const std::string& name) {
+void copy_from(const torch::Tensor& target, const NamedTensors& state, const std::string& name) {
   const auto at = state.find(name);
   if (at == state.end()) fail_input("the checkpoint has no tensor ", name);
   if (at->second.sizes() != target.sizes())
