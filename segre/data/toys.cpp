@@ -19,13 +19,12 @@ JointTable tabulate(const std::function<double(double, double)>& density) {
   const double cell = 2.0 / static_cast<double>(kToyGrid);
   for (int64_t column = 0; column < kToyGrid; ++column)
     for (int64_t row = 0; row < kToyGrid; ++row, ++weight)
-      for (int k = 0; k < kPoints * kPoints; ++k) {
-        // column of the point in the cell, and its row
-        const double x =
-            -1.0 + cell * (static_cast<double>(column) + (static_cast<double>(k / kPoints) + 0.5) / kPoints);
-        const double y = -1.0 + cell * (static_cast<double>(row) + (static_cast<double>(k % kPoints) + 0.5) / kPoints);
-        *weight += density(x, y);
-      }
+      for (int i = 0; i < kPoints; ++i)
+        for (int j = 0; j < kPoints; ++j) {
+          const double x = -1.0 + cell * (static_cast<double>(column) + (i + 0.5) / kPoints);
+          const double y = -1.0 + cell * (static_cast<double>(row) + (j + 0.5) / kPoints);
+          *weight += density(x, y);
+        }
   return make_joint_table(space, enumerate_labelings(space), weights);
 }
 
