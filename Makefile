@@ -46,7 +46,9 @@ test: setup-test build
 setup-test setup-bench setup-lint:
 	@scripts/setup.sh $(subst setup-,,$@)
 
-demo: build
+demo: configure
+	$(call say,build the program)
+	@cmake --build $(BUILD) --target segre_cli segre_share
 	$(call say,demo)
 	@$(BUILD)/segre demo --out $(BUILD)/demo
 

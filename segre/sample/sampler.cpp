@@ -74,14 +74,14 @@ torch::Tensor Sampler::flow(const torch::Tensor& v_0,
   return end;
 }
 
-Samples Sampler::draw_block(uint64_t block) const {
+Sampler::Block Sampler::draw_block(uint64_t block) const {
   const torch::NoGradGuard no_grad;
   const Space& space = model_.space();
   const uint64_t first = block * static_cast<uint64_t>(rows_);
   const auto v = flow(noise(first, rows_), nullptr);
   const auto log_probability =
       t1() < model_.path().t_end() ? matched_readout(space, model_.path(), v, t1()) : log_lift(space, v);
-  Samples out;
+  Block out;
   if (options_.readout == Readout::argmax) {
     out.labels = argmax_labels(space, v);
   } else {
@@ -91,9 +91,9 @@ Samples Sampler::draw_block(uint64_t block) const {
       return (in[0].exp().cumsum(-1) <= in[1]).sum(-1).clamp_max(in[0].size(-1) - 1);
     });
   }
-  const auto undecided =
-      reduce_blocks(space, {log_probability}, [](const auto& in) { return in[0].amax(-1); }) < std::log(kDecided);
-  out.labels = torch::cat({out.labels, undecided.to(torch::kInt64)}, 1).to(torch::kCPU);
+  const auto best = reduce_blocks(space, {log_probability}, [](const auto& in) { return in[0].amax(-1); });
+  out.labels = out.labels.to(torch::kCPU);
+  out.n_undecided = (best < std::log(kDecided)).sum(-1).to(torch::kCPU);
   return out;
 }
 
@@ -103,21 +103,22 @@ Samples Sampler::draw(uint64_t first, int64_t count) const {
   const uint64_t last = first + static_cast<uint64_t>(count);
   const uint64_t first_block = first / rows;
   const auto n_blocks = static_cast<int64_t>((last + rows - 1) / rows - first_block);
-  std::vector<torch::Tensor> parts(n_blocks);
+  std::vector<torch::Tensor> labels(n_blocks);
+  std::vector<torch::Tensor> n_undecided(n_blocks);
   const auto draw_part = [&](int64_t k) {
     const uint64_t start = (first_block + static_cast<uint64_t>(k)) * rows;
     const auto begin = static_cast<int64_t>(std::max(first, start) - start);
     const auto end = static_cast<int64_t>(std::min(last, start + rows) - start);
-    parts[k] = draw_block(first_block + static_cast<uint64_t>(k)).labels.slice(0, begin, end);
+    const Block drawn = draw_block(first_block + static_cast<uint64_t>(k));
+    labels[k] = drawn.labels.slice(0, begin, end);
+    n_undecided[k] = drawn.n_undecided.slice(0, begin, end);
   };
   // On the CPU a block is one thread's work: threads need not wait for each other at every operation.
   const int64_t grain = model_.options().device().is_cpu() ? 1 : n_blocks;
   at::parallel_for(0, n_blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) draw_part(k);
   });
-  const auto all = torch::cat(parts);
-  const int64_t n = model_.space().n_variables();
-  return {all.slice(1, 0, n).contiguous(), all.slice(1, n).sum().item<int64_t>()};
+  return {torch::cat(labels), torch::cat(n_undecided).sum().item<int64_t>()};
 }
 
 torch::Tensor Sampler::trajectories(int64_t count) const {

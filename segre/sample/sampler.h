@@ -54,7 +54,11 @@ class Sampler {
 
  private:
   torch::Tensor flow(const torch::Tensor& v_0, const std::function<void(const torch::Tensor&, double)>& observe) const;
-  Samples draw_block(uint64_t block) const;
+  struct Block {
+    torch::Tensor labels;       // [rows, n]
+    torch::Tensor n_undecided;  // [rows]
+  };
+  Block draw_block(uint64_t block) const;
   torch::Tensor noise(uint64_t first, int64_t count) const;
 
   Model model_;

@@ -2,6 +2,15 @@
 
 namespace segre {
 
+std::vector<torch::Tensor> block_parts(const Space& space, const Block& block, const std::vector<torch::Tensor>& in) {
+  std::vector<torch::Tensor> parts;
+  for (const auto& x : in) {
+    const auto selected = space.is_uniform() ? x : x.index_select(-1, block.coordinates);
+    parts.push_back(selected.unflatten(-1, {block.n_variables, block.n_labels}));
+  }
+  return parts;
+}
+
 torch::Tensor spread(const Space& space, const torch::Tensor& y) {
   if (space.is_uniform()) {
     const int64_t c = space.max_labels();

@@ -6,6 +6,9 @@
 
 namespace segre {
 
+/// The points of one block of equal cardinality: tensors [*, S] -> [*, n_c, c]. A uniform space is one block, a view.
+std::vector<torch::Tensor> block_parts(const Space& space, const Block& block, const std::vector<torch::Tensor>& in);
+
 /// Applies `fn` to the points of each block of equal cardinality and puts the results back in order.
 ///
 ///   fn   (list of [*, n_c, c]) -> [*, n_c, c]      differentiable where its operations are
@@ -18,14 +21,7 @@ torch::Tensor map_blocks(const Space& space, const std::vector<torch::Tensor>& i
   const auto device = in.front().device();
   const auto& blocks = space.blocks(device);
   std::vector<torch::Tensor> out;
-  for (const Block& block : blocks) {
-    std::vector<torch::Tensor> part;
-    for (const auto& x : in) {
-      const auto selected = space.is_uniform() ? x : x.index_select(-1, block.coordinates);
-      part.push_back(selected.unflatten(-1, {block.n_variables, block.n_labels}));
-    }
-    out.push_back(fn(part).flatten(-2));
-  }
+  for (const Block& block : blocks) out.push_back(fn(block_parts(space, block, in)).flatten(-2));
   if (space.is_uniform()) return out.front();
   return torch::cat(out, -1).index_select(-1, space.coordinates_from_blocks(device));
 }
@@ -36,14 +32,7 @@ torch::Tensor reduce_blocks(const Space& space, const std::vector<torch::Tensor>
   const auto device = in.front().device();
   const auto& blocks = space.blocks(device);
   std::vector<torch::Tensor> out;
-  for (const Block& block : blocks) {
-    std::vector<torch::Tensor> part;
-    for (const auto& x : in) {
-      const auto selected = space.is_uniform() ? x : x.index_select(-1, block.coordinates);
-      part.push_back(selected.unflatten(-1, {block.n_variables, block.n_labels}));
-    }
-    out.push_back(fn(part));
-  }
+  for (const Block& block : blocks) out.push_back(fn(block_parts(space, block, in)));
   if (space.is_uniform()) return out.front();
   return torch::cat(out, -1).index_select(-1, space.variables_from_blocks(device));
 }
