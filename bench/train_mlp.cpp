@@ -1,7 +1,7 @@
 // Training steps per second of the 91 x 91 MLP (configs/mlp.toml), everything included: data, times, noise, forward,
 // backward, Adam, average. One JSON line. Its peer is train_mlp_peer.py; bench/run.sh runs both in turn.
 //
-//   bench_train_mlp CONFIG SECONDS
+//   bench_train_mlp CONFIG SECONDS BATCH
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -12,13 +12,15 @@
 #include "segre/experiment/experiment.h"
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: bench_train_mlp CONFIG SECONDS\n";
+  if (argc != 4) {
+    std::cerr << "usage: bench_train_mlp CONFIG SECONDS BATCH\n";
     return 2;
   }
   segre::tune_process();
   segre::Experiment experiment;
-  segre::schema_of(experiment).read_file(argv[1]);
+  auto schema = segre::schema_of(experiment);
+  schema.read_file(argv[1]);
+  schema.set(std::string("train.batch=") + argv[3]);
   const auto source = segre::open_source(experiment.data);
   const segre::Model model = segre::make_model(experiment, source->space(), torch::kCPU);
   segre::Trainer trainer(model, *source, experiment.train, 1);
