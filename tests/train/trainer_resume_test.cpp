@@ -179,5 +179,49 @@ TEST(TrainerResume, ACheckpointOfAnotherNetworkIsRefused) {
       contains(input_error([&] { other.trainer.load(small.trainer.state()); }), "the checkpoint has no tensor "));
 }
 
+// Of several shards, the last one shorter; sums over the batch must come out in one order whoever works on them.
+TEST(TrainerResume, TheNumberOfThreadsChangesNoBit) {
+  for (const NetKind net : {NetKind::mlp, NetKind::latent_class}) {
+    Experiment e = tiny(net, TimeLawKind::information);
+    e.train.batch = 700;
+    NamedTensors wanted;
+    {
+      const Threads one(1);
+      Training training(e);
+      training.steps(5);
+      wanted = snapshot(training.trainer);
+    }
+    const Threads two(2);
+    Training training(e);
+    training.steps(5);
+    expect_same_bits(snapshot(training.trainer), wanted);
+  }
+}
+
+// Shards are an arrangement of the work: the gradient is that of the whole batch, up to the order of summation.
+TEST(TrainerResume, ShardsGiveTheGradientOfTheWholeBatch) {
+  Experiment e = tiny(NetKind::latent_class, TimeLawKind::decision);
+  e.train.batch = 700;
+  Training training(e);
+  const double loss = training.steps(1).front();
+  const auto first = snapshot(training.trainer);
+  // The same first step by hand: m = (1 - beta1) g after one step.
+  Training fresh(e);
+  const TimeLaw law(TimeLawKind::decision, fresh.model.shared_path(),
+                    decision_time(fresh.model.space(), fresh.model.path()));
+  const auto labels = fresh.source->items({1, Purpose::training_data}, 0, 700);
+  const auto time = law.draw({1, Purpose::training_time}, 0, 700, fresh.model.options());
+  const auto sample = sample_path(fresh.model.space(), fresh.model.path(), labels, time.t, {1, Purpose::training_noise},
+                                  0, WithVelocity::no);
+  const auto value = evaluate(fresh.model, sample, Objective::cross_entropy);
+  constexpr double kRounding = 1e-5;  // float32 sums of 700 items of size 1
+  EXPECT_NEAR(value.loss.mean().item<double>(), loss, kRounding);
+  const auto& parameters = fresh.model.field().parameters();
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    const auto g = first.at("adam.m." + parameters[k].first) / (1.0 - e.train.adam.beta1);
+    EXPECT_LT(test::max_difference(g, value.gradients[k]), kRounding) << parameters[k].first;
+  }
+}
+
 }  // namespace
 }  // namespace segre
