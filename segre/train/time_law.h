@@ -16,7 +16,7 @@ enum class TimeLawKind {
 /// Draws times for training. The information law samples more where the integrand of the likelihood bound,
 /// 1/2 d/dt(a^2/s^2) |u_beta - D|^2, is large: a histogram over [0, t1], an average over past batches. Its objective is
 /// then the mean over that law; with `reweight` items carry the weight (1/t1)/density(t), which makes it the mean over
-/// uniform times again (measured on the toys: less accurate, since it hands back what the law gained). Times are
+/// uniform times again (on the toys a little less accurate). Times are
 /// stratified: item b of B has the b-th of B equal shares of probability.
 class TimeLaw {
  public:
