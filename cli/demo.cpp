@@ -192,9 +192,9 @@ void demo(const DemoArguments& arguments, const Context& context) {
   const Figure losses = loss_curves(curves);
   page.chart(losses.traces, losses.layout);
   page.caption(
-      "The simulation-free bound on -log p as training goes (a running mean over batches), in nats per item. It cannot "
-      "fall below the entropy "
-      "of the target on average; the distance to that line is what is left to learn.");
+      "The simulation-free bound on -log p as training goes, in nats per item: a noisy running mean over some hundred "
+      "batches. It starts too low and means nothing in the first 500 steps; after them it scatters about its mean, which "
+      "lies at or above the entropy of the target.");
   const fs::path report = fs::path(arguments.out) / "report.html";
   page.write(report, plotly);
   for (const Outcome& o : outcomes)
