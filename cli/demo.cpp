@@ -193,7 +193,8 @@ void demo(const DemoArguments& arguments, const Context& context) {
   page.chart(losses.traces, losses.layout);
   page.caption(
       "The simulation-free bound on -log p as training goes, in nats per item: a noisy running mean over some hundred "
-      "batches. It starts too low and means nothing in the first 500 steps; after them it scatters about its mean, which "
+      "batches. It starts too low and means nothing in the first 500 steps; after them it scatters about its mean, "
+      "which "
       "lies at or above the entropy of the target.");
   const fs::path report = fs::path(arguments.out) / "report.html";
   page.write(report, plotly);
