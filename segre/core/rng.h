@@ -16,6 +16,13 @@ enum class Purpose : uint64_t {
   sampling_noise = 5,
   readout = 6,
   probe = 7,
+  mirror = 8,
+  source_rows = 9,
+  validation_data = 10,
+  validation_noise = 11,
+  validation_time = 12,
+  glyphs = 13,
+  streets = 14,
 };
 
 /// A counter-based source of random numbers: number `index` of a stream is a pure function of

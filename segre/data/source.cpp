@@ -1,6 +1,7 @@
 #include "segre/data/source.h"
 
 #include "segre/core/error.h"
+#include "segre/data/shuffle.h"
 #include "segre/data/toys.h"
 
 namespace segre {
@@ -10,6 +11,10 @@ class JointSource final : public DataSource {
  public:
   explicit JointSource(JointTable table) : table_(std::move(table)), sampler_(table_) {}
   const Space& space() const override { return table_.space; }
+  int64_t n_items() const override { return 0; }
+  torch::Tensor rows(int64_t first, int64_t count) const override {
+    return sampler_.draw({0, Purpose::source_rows}, static_cast<uint64_t>(first), count);
+  }
   torch::Tensor items(const RandomStream& random, uint64_t first_item, int64_t count) const override {
     return sampler_.draw(random, first_item, count);
   }
@@ -20,10 +25,54 @@ class JointSource final : public DataSource {
   JointSampler sampler_;
 };
 
+class DatasetSource final : public DataSource {
+ public:
+  explicit DatasetSource(Dataset dataset) : dataset_(std::move(dataset)) {}
+  const Space& space() const override { return dataset_.space; }
+  int64_t n_items() const override { return dataset_.labels.size(0); }
+  torch::Tensor rows(int64_t first, int64_t count) const override {
+    return dataset_.labels.slice(0, first, first + count).to(torch::kInt64);
+  }
+  torch::Tensor items(const RandomStream& random, uint64_t first_item, int64_t count) const override {
+    return gather_items(dataset_, dataset_.labels, stream_rows(random, first_item, count, n_items(), dataset_.mirror));
+  }
+  const Dataset* dataset() const override { return &dataset_; }
+
+ private:
+  Dataset dataset_;
+};
+
 }  // namespace
+
+torch::ScalarType label_type(const Space& space) { return space.max_labels() <= 256 ? torch::kUInt8 : torch::kInt32; }
+
+torch::Tensor gather_items(const Dataset& dataset, const torch::Tensor& labels, const torch::Tensor& rows) {
+  if (!dataset.mirror) return labels.index_select(0, rows).to(torch::kInt64);
+  const auto mirrored = rows < 0;
+  const auto plain = labels.index_select(0, torch::where(mirrored, -1 - rows, rows)).to(torch::kInt64);
+  const auto& shape = dataset.space.shape();
+  const auto flipped = plain.view({-1, shape[0], shape[1]}).flip({2}).view_as(plain);
+  return torch::where(mirrored.unsqueeze(1), flipped, plain);
+}
+
+torch::Tensor stream_rows(const RandomStream& random, uint64_t first_item, int64_t count, int64_t n_rows, bool mirror) {
+  auto rows = torch::empty({count}, torch::kInt64);
+  auto* at = rows.data_ptr<int64_t>();
+  for (int64_t k = 0; k < count; ++k) {
+    const uint64_t item = first_item + static_cast<uint64_t>(k);
+    const auto epoch = item / static_cast<uint64_t>(n_rows);
+    at[k] = shuffled(random, epoch, static_cast<int64_t>(item % static_cast<uint64_t>(n_rows)), n_rows);
+    if (mirror && uniform_double({random.seed, Purpose::mirror}, item) < 0.5) at[k] = -1 - at[k];
+  }
+  return rows;
+}
 
 std::unique_ptr<DataSource> make_joint_source(JointTable table) {
   return std::make_unique<JointSource>(std::move(table));
+}
+
+std::unique_ptr<DataSource> make_dataset_source(Dataset dataset) {
+  return std::make_unique<DatasetSource>(std::move(dataset));
 }
 
 std::unique_ptr<DataSource> open_source(const std::string& name) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "segre/data/dataset.h"
 #include "segre/data/joint_table.h"
 
 namespace segre {
@@ -12,16 +13,34 @@ class DataSource {
  public:
   virtual ~DataSource() = default;
   virtual const Space& space() const = 0;
-  /// Items number first_item ... of the stream: [count, n] int64.
+  /// How many items there are; 0: drawn or generated without end.
+  virtual int64_t n_items() const = 0;
+  /// Items first ... first + count - 1 in the source's own order: [count, n] int64.
+  virtual torch::Tensor rows(int64_t first, int64_t count) const = 0;
+  /// What training sees: items first_item ... of an endless stream, [count, n] int64. A finite source gives every item
+  /// once per epoch, in an order of its own each time; the others draw.
   virtual torch::Tensor items(const RandomStream& random, uint64_t first_item, int64_t count) const = 0;
+  /// The items where they are held in memory, so that they can move to a GPU; else nullptr.
+  virtual const Dataset* dataset() const { return nullptr; }
   /// The exact distribution, where it is known; else nullptr.
-  virtual const JointTable* joint() const = 0;
+  virtual const JointTable* joint() const { return nullptr; }
 };
 
-/// Opens a source named as on the command line: coupled, mixture, pinwheel, joint:FILE.csv. InputError lists the kinds.
+/// Opens a source named as on the command line; InputError lists the kinds and options there are.
 std::unique_ptr<DataSource> open_source(const std::string& name);
 
 /// A source that draws from a known joint distribution.
 std::unique_ptr<DataSource> make_joint_source(JointTable table);
+
+/// A source of items in memory.
+std::unique_ptr<DataSource> make_dataset_source(Dataset dataset);
+
+/// Which rows of a dataset of n_rows are items first_item ... of the training stream, [count] int64: each epoch is a
+/// permutation of its own. With `mirror` half of them are to be mirrored, told by -1 - row instead of row.
+torch::Tensor stream_rows(const RandomStream& random, uint64_t first_item, int64_t count, int64_t n_rows, bool mirror);
+
+/// The items that stream_rows names, mirrored where it says so: rows [B] -> [B, n] int64. `labels` are those of the
+/// dataset, on the device where the items are wanted.
+torch::Tensor gather_items(const Dataset& dataset, const torch::Tensor& labels, const torch::Tensor& rows);
 
 }  // namespace segre

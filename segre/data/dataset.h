@@ -1,0 +1,17 @@
+#pragma once
+
+#include "segre/space/space.h"
+
+namespace segre {
+
+/// Items of labels held in memory: what every reader returns.
+struct Dataset {
+  Space space;
+  torch::Tensor labels;  ///< [N, n] uint8 where every variable has at most 256 labels, else int32
+  bool mirror = false;   ///< training may mirror the images left to right
+};
+
+/// The type Dataset::labels has for a space.
+torch::ScalarType label_type(const Space& space);
+
+}  // namespace segre
