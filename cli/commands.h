@@ -17,8 +17,11 @@ struct Context {
 using AddCommand = void (*)(CLI::App& app, Context& context);
 
 void add_demo(CLI::App& app, Context& context);
+void add_data(CLI::App& app, Context& context);
+void add_describe(CLI::App& app, Context& context);
 void add_train(CLI::App& app, Context& context);
 void add_sample(CLI::App& app, Context& context);
+void add_export(CLI::App& app, Context& context);
 void add_keys(CLI::App& app, Context& context);
 void add_doctor(CLI::App& app, Context& context);
 void add_version(CLI::App& app, Context& context);

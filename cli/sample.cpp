@@ -1,9 +1,11 @@
+#include <cmath>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/gather.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/eval/total_variation.h"
@@ -11,6 +13,7 @@
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
 #include "segre/io/npy.h"
+#include "segre/report/picture.h"
 
 namespace segre::cli {
 namespace {
@@ -24,18 +27,30 @@ struct SampleArguments {
   std::string sampler;
   std::vector<std::string> set;
   std::string device = "cpu";
+  std::string checkpoint = "last";
 };
 
-enum class Format { csv, npy };
+enum class Format { csv, npy, picture, maps };
 
-Format format_of(const std::string& out, const Space& space) {
+constexpr int64_t kMostInPicture = 4096;
+
+Format format_of(const SampleArguments& arguments, const Space& space) {
+  const std::string& out = arguments.out;
   const auto extension = std::filesystem::path(out).extension().string();
   if (extension == ".csv" || out == "-") return Format::csv;
   if (extension == ".npy") return Format::npy;
-  if (extension == ".png" && space.layout() != Layout::image)
+  const bool folder = extension.empty();
+  if ((extension == ".png" || folder) && space.layout() != Layout::image)
     fail_input("--out ", out, ": pictures are drawn of images, this model is a ", space.describe(),
                "; use .csv or .npy");
-  fail_input("--out ", out, ": expected a file that ends in .csv or .npy, or - for CSV on standard output");
+  if (extension == ".png" && arguments.count > kMostInPicture)
+    fail_input("--out ", out, ": one picture holds up to ", kMostInPicture, " samples, --count is ", arguments.count,
+               "; give a folder for one file each");
+  if (extension == ".png") return Format::picture;
+  if (folder) return Format::maps;
+  fail_input("--out ", out,
+             ": expected a file that ends in .csv, .npy or .png, a folder for label maps, or - for CSV on standard "
+             "output");
 }
 
 // The known distribution a run was trained on, if its source still opens, has one, and has the model's variables.
@@ -49,29 +64,59 @@ std::unique_ptr<DataSource> known_source(const LoadedRun& run) {
   }
 }
 
-// Streams samples to `out`, batch by batch.
-int64_t stream(const Sampler& sampler, const Space& space, int64_t count, Format format, std::ostream& out,
-               LabelingCounts* counts) {
-  Progress progress("sample", count);
-  const int64_t batch = sampler.rows_per_block() * 32;
-  int64_t undecided = 0;
-  if (format == Format::npy) write_npy_header(out, space, count);
-  for (int64_t done = 0; done < count; done += batch) {
-    const Samples samples = sampler.draw(static_cast<uint64_t>(done), std::min(batch, count - done));
-    undecided += samples.n_undecided;
-    if (format == Format::npy) {
-      write_npy_labels(out, space, samples.labels);
-    } else {
-      write_labels_csv(out, space, samples.labels, /*with_header=*/done == 0);
+// What drawing needs beside the sampler.
+struct Drawing {
+  const Sampler& sampler;
+  const Space& space;
+  int64_t count;
+  LabelingCounts* counts;  // or nullptr
+  int64_t n_undecided = 0;
+
+  // Hands the samples over, batch by batch: use(labels, number of the first).
+  template <class Use>
+  void run(Use&& use) {
+    Progress progress("sample", count);
+    const int64_t batch = sampler.rows_per_block() * 32;
+    for (int64_t done = 0; done < count; done += batch) {
+      const Samples samples = sampler.draw(static_cast<uint64_t>(done), std::min(batch, count - done));
+      n_undecided += samples.n_undecided;
+      if (counts != nullptr) counts->add(samples.labels);
+      use(samples.labels, done);
+      progress.update(done + samples.labels.size(0));
     }
-    if (counts != nullptr) counts->add(samples.labels);
-    progress.update(done + samples.labels.size(0));
   }
-  return undecided;
+};
+
+void write_table(Drawing& drawing, std::ostream& out, Format format) {
+  if (format == Format::npy) write_npy_header(out, drawing.space, drawing.count);
+  drawing.run([&](const torch::Tensor& labels, int64_t first) {
+    if (format == Format::npy) {
+      write_npy_labels(out, drawing.space, labels);
+    } else {
+      write_labels_csv(out, drawing.space, labels, /*with_header=*/first == 0);
+    }
+  });
+}
+
+void write_picture(Drawing& drawing, const std::string& path) {
+  std::vector<torch::Tensor> all;
+  drawing.run([&](const torch::Tensor& labels, int64_t) { all.push_back(labels); });
+  const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(drawing.count))));
+  write_label_grid(path, drawing.space, torch::cat(all), columns);
+}
+
+void write_maps(Drawing& drawing, const std::filesystem::path& folder) {
+  if (std::filesystem::exists(folder) && !std::filesystem::is_empty(folder))
+    fail_input("--out ", folder.string(), ": is not empty; choose a new folder for the label maps");
+  std::filesystem::remove(folder);
+  write_directory_whole(folder, [&](const std::filesystem::path& into) {
+    drawing.run(
+        [&](const torch::Tensor& labels, int64_t first) { write_label_maps(into, drawing.space, labels, first); });
+  });
 }
 
 void sample(const SampleArguments& arguments) {
-  LoadedRun run = load_run(arguments.run, parse_device(arguments.device));
+  LoadedRun run = load_run(arguments.run, parse_device(arguments.device), parse_checkpoint(arguments.checkpoint));
   auto schema = schema_of(run.experiment);
   for (const auto& assignment : arguments.set) {
     if (!assignment.starts_with("sample."))
@@ -83,24 +128,26 @@ void sample(const SampleArguments& arguments) {
   if (arguments.steps > 0) run.experiment.sample.steps = arguments.steps;
   const auto seed = static_cast<uint64_t>(run.experiment.seed);
   const Space& space = run.model.space();
-  const Format format = format_of(arguments.out, space);
+  const Format format = format_of(arguments, space);
   const Sampler sampler(run.model, run.experiment.sample, seed);
   const auto source = known_source(run);
   std::optional<LabelingCounts> counts;
   if (source) counts.emplace(space);
 
   const double start = now_seconds();
-  int64_t undecided = 0;
-  const auto write = [&](std::ostream& out) {
-    undecided = stream(sampler, space, arguments.count, format, out, counts ? &*counts : nullptr);
-  };
-  if (arguments.out == "-") {
-    write(std::cout);
+  Drawing drawing{sampler, space, arguments.count, counts ? &*counts : nullptr};
+  if (format == Format::picture) {
+    write_picture(drawing, arguments.out);
+  } else if (format == Format::maps) {
+    write_maps(drawing, arguments.out);
+  } else if (arguments.out == "-") {
+    write_table(drawing, std::cout, format);
     if (!std::cout.flush()) fail("writing to standard output failed");
   } else {
-    write_file_whole(arguments.out, write);
+    write_file_whole(arguments.out, [&](std::ostream& out) { write_table(drawing, out, format); });
   }
-  const double share = static_cast<double>(undecided) / static_cast<double>(arguments.count * space.n_variables());
+  const double share =
+      static_cast<double>(drawing.n_undecided) / static_cast<double>(arguments.count * space.n_variables());
   std::cerr << arguments.count << " samples in " << format_seconds(now_seconds() - start) << ", "
             << sampler.n_evaluations() << " evaluations each (" << run.experiment.sample.sampler
             << " to t = " << std::setprecision(3) << sampler.t1() << "), " << 100.0 * share
@@ -118,13 +165,18 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   auto arguments = std::make_shared<SampleArguments>();
   command->add_option("RUN", arguments->run, "directory that 'segre train' wrote")->required();
   command->add_option("--count", arguments->count, "how many")->required()->check(CLI::Range(int64_t{1}, kMost));
-  command->add_option("--out", arguments->out, "FILE.csv, FILE.npy, or - for CSV on standard output")->required();
+  command
+      ->add_option("--out", arguments->out,
+                   "FILE.csv, FILE.npy, FILE.png (a grid of images), a folder (a label map each), or - for CSV on "
+                   "standard output")
+      ->required();
   command->add_option("--seed", arguments->seed, "seed; sample k depends on it and k alone");
   command->add_option("--steps", arguments->steps, "integration steps")->check(CLI::Range(int64_t{1}, kMost));
   command->add_option("--sampler", arguments->sampler, "euler, midpoint, heun, rk4");
   command->add_option("--set", arguments->set, "override a key of the config: --set sample.stop=end")
       ->allow_extra_args(false);
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
+  add_checkpoint_option(*command, arguments->checkpoint);
   command->footer("Example: segre sample runs/pinwheel --count 1000 --out samples.csv");
   command->callback([arguments] { sample(*arguments); });
 }

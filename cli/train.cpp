@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/gather.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/experiment/run.h"
@@ -19,25 +20,24 @@ struct TrainArguments {
   bool resume = false;
 };
 
-Experiment gather(const TrainArguments& arguments) {
-  Experiment experiment;
-  auto schema = schema_of(experiment);
-  if (!arguments.config.empty()) schema.read_file(arguments.config);
-  if (arguments.resume && arguments.config.empty()) schema.read_file(RunDirectory(arguments.out).config());
-  if (!arguments.data.empty()) experiment.data = arguments.data;
-  for (const auto& assignment : arguments.set) schema.set(assignment);
-  if (!arguments.seed.empty()) schema.set("seed=" + arguments.seed, "--seed");
-  if (experiment.data.empty())
-    fail_input(
-        "nothing to learn: give --data SOURCE, or a CONFIG with data.source; 'segre train --data coupled --out run' is "
-        "an example");
-  return experiment;
+// What to train: the run's own config where it is resumed without another, else CONFIG or the recipe for the data.
+Gathered gather(const TrainArguments& arguments) {
+  std::vector<std::string> set = arguments.set;
+  if (!arguments.seed.empty()) {
+    set.push_back("seed=" + arguments.seed);
+    Experiment checked;
+    schema_of(checked).set(set.back(), "--seed");  // a bad one is reported under the option's own name
+  }
+  if (!arguments.resume || !arguments.config.empty()) return gather_experiment(arguments.config, arguments.data, set);
+  const auto config = RunDirectory(arguments.out).config();
+  return gather_experiment(config, arguments.data, set);
 }
 
 void train(const TrainArguments& arguments, const Context& context) {
-  const Experiment experiment = gather(arguments);
+  const auto [experiment, source] = gather(arguments);
   const RunDirectory run(arguments.out);
-  TrainRunOptions options{.device = arguments.device, .resume = arguments.resume, .command = context.command_line};
+  TrainRunOptions options{
+      .device = arguments.device, .resume = arguments.resume, .command = context.command_line, .source = source};
   if (!arguments.max_time.empty()) options.max_seconds = parse_duration("--max-time", arguments.max_time);
   const double start = now_seconds();
   const int64_t steps = train_run(experiment, run, options);
@@ -55,9 +55,10 @@ void add_train(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("train", "Learn a distribution from data");
   auto arguments = std::make_shared<TrainArguments>();
   command->add_option("CONFIG", arguments->config,
-                      "TOML file; without it our recipe is used ('segre keys' lists every key)");
+                      "TOML file; without it the recipe for the data is used ('segre keys' lists every key)");
   command->add_option("--out", arguments->out, "directory for the run")->required();
-  command->add_option("--data", arguments->data, "what to learn: coupled, mixture, pinwheel, joint:FILE.csv");
+  command->add_option("--data", arguments->data,
+                      "what to learn, such as csv:FILE or idx:FILE; 'segre data --help' lists them");
   command->add_option("--set", arguments->set, "override a key of the config: --set train.steps=100")
       ->allow_extra_args(false);
   command->add_option("--seed", arguments->seed, "seed of all randomness");

@@ -16,7 +16,8 @@ torch_cpu_needs=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
 plotly_version=6.3.0
 
 packages=(g++ make cmake ninja-build ccache git ca-certificates python3 python3-venv
-          libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libgtest-dev)
+          libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libgtest-dev
+          libpng-dev zlib1g-dev libminizip-dev libcurl4-openssl-dev)
 optional=()
 case "${1:-build}" in
   build) ;;

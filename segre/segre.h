@@ -14,16 +14,27 @@
 #include "segre/space/blocks.h"
 #include "segre/space/space.h"
 
-// gives: files written whole, CSV, NPY, safetensors; ConfigSchema
+// gives: files written whole, CSV, NPY, PNG, gzip, zip, safetensors; ConfigSchema
 #include "segre/config/schema.h"
 #include "segre/io/csv.h"
+#include "segre/io/csv_reader.h"
+#include "segre/io/fetch.h"
 #include "segre/io/files.h"
+#include "segre/io/gzip.h"
 #include "segre/io/npy.h"
+#include "segre/io/png.h"
 #include "segre/io/safetensors.h"
+#include "segre/io/tensorboard.h"
+#include "segre/io/zip.h"
 
-// gives: JointTable, DataSource: labels [B, n]
+// gives: DataSource: labels [B, n]; what kinds there are; the readers of files (Dataset); JointTable
+#include "segre/data/glyphs.h"
 #include "segre/data/joint_table.h"
+#include "segre/data/readers.h"
 #include "segre/data/source.h"
+#include "segre/data/source_kinds.h"
+#include "segre/data/streets.h"
+#include "segre/data/summary.h"
 #include "segre/data/toys.h"
 
 // gives: the geometry: project, lift, replicator, Fisher-Rao norm, Segre map
@@ -45,6 +56,7 @@
 
 // gives: Trainer, from path samples to parameters
 #include "segre/train/trainer.h"
+#include "segre/train/validation.h"
 
 // gives: steppers, integrate; Sampler: noise -> flow -> labels
 #include "segre/flow/stepper.h"
@@ -57,3 +69,4 @@
 #include "segre/experiment/run.h"
 #include "segre/report/figures.h"
 #include "segre/report/page.h"
+#include "segre/report/picture.h"

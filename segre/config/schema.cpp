@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iomanip>
-#include <numeric>
 #include <sstream>
 
 #include "segre/core/error.h"
+#include "segre/core/text.h"
 #include "segre/io/files.h"
 
 namespace segre {
@@ -70,21 +70,6 @@ std::string print_node(const toml::node& node) {
   std::string text = out.str();
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
-}
-
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace
@@ -171,10 +156,9 @@ void ConfigSchema::choice_by_index(const std::string& key, const std::vector<std
 }
 
 std::string ConfigSchema::nearest(const std::string& key) const {
-  const auto closer = [&](const Key& x, const Key& y) {
-    return edit_distance(key, x.name) < edit_distance(key, y.name);
-  };
-  return std::min_element(keys_.begin(), keys_.end(), closer)->name;
+  std::vector<std::string> names;
+  for (const Key& known : keys_) names.push_back(known.name);
+  return segre::nearest(key, names);
 }
 
 void ConfigSchema::assign(const std::string& key, const Value& value, const std::string& place) {

@@ -82,7 +82,7 @@ torch::Tensor fill(torch::Tensor out, detail::Draw draw, const RandomStream& ran
   auto* data = out.data_ptr<float>();
   if (out.is_cuda()) {
 #ifdef SEGRE_CUDA
-    detail::fill_cuda(data, out.numel(), draw, random.seed, random.stream, first_index,
+    detail::fill_cuda(data, out.numel(), draw, random.seed, random.stream, first_index, nullptr,
                       c10::cuda::getCurrentCUDAStream(out.device().index()).stream());
 #else
     fail("this build of segre has no CUDA");
@@ -122,6 +122,18 @@ void fill_cpu(float* out, int64_t count, Draw draw, const RandomStream& random, 
 
 torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, uint64_t first_index) {
   return fill(std::move(out), detail::Draw::normal, random, first_index);
+}
+
+torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, const torch::Tensor& first_index) {
+#ifdef SEGRE_CUDA
+  if (out.is_cuda() && out.scalar_type() == torch::kFloat32) {
+    detail::fill_cuda(out.data_ptr<float>(), out.numel(), detail::Draw::normal, random.seed, random.stream, 0,
+                      first_index.data_ptr<int64_t>(), c10::cuda::getCurrentCUDAStream(out.device().index()).stream());
+    return out;
+  }
+#endif
+  if (out.is_cuda()) fail("normals from an index in device memory are float32");
+  return fill(std::move(out), detail::Draw::normal, random, static_cast<uint64_t>(first_index.item<int64_t>()));
 }
 
 torch::Tensor fill_uniform(torch::Tensor out, const RandomStream& random, uint64_t first_index) {

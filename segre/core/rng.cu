@@ -15,8 +15,10 @@ enum class Draw { normal, uniform };
 
 namespace {
 
+// first_index comes by value, or out of memory where `where` is given.
 __global__ void fill_kernel(float* out, int64_t count, bool normal, uint64_t seed, uint64_t stream,
-                            uint64_t first_index) {
+                            uint64_t first_index, const int64_t* where) {
+  if (where != nullptr) first_index = static_cast<uint64_t>(*where);
   const uint64_t first_block = first_index / 4;
   const uint64_t n_blocks = (first_index + static_cast<uint64_t>(count) + 3) / 4 - first_block;
   const uint64_t stride = uint64_t{gridDim.x} * blockDim.x;
@@ -39,14 +41,14 @@ __global__ void fill_kernel(float* out, int64_t count, bool normal, uint64_t see
 }  // namespace
 
 void fill_cuda(float* out, int64_t count, Draw draw, uint64_t seed, uint64_t stream, uint64_t first_index,
-               void* cuda_stream) {
+               const int64_t* where, void* cuda_stream) {
   if (count == 0) return;
   constexpr int kThreads = 256;
   constexpr int64_t kMaxGrid = 4096;
   const int64_t wanted = (count / 4 + kThreads) / kThreads;
   const int grid = static_cast<int>(wanted < kMaxGrid ? wanted : kMaxGrid);
   fill_kernel<<<grid, kThreads, 0, static_cast<cudaStream_t>(cuda_stream)>>>(out, count, draw == Draw::normal, seed,
-                                                                             stream, first_index);
+                                                                             stream, first_index, where);
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
     throw std::runtime_error(std::string("random numbers on CUDA: ") + cudaGetErrorString(error));
 }

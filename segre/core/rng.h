@@ -39,6 +39,10 @@ struct RandomStream {
 /// ... float64 receives the float32 numbers. Returns out.
 torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, uint64_t first_index);
 
+/// As fill_normal with first_index in memory of out's device, [1] int64: a captured CUDA graph sees a new one at each
+/// replay.
+torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, const torch::Tensor& first_index);
+
 /// As fill_normal, uniform on [0, 1) in multiples of 2^-24.
 torch::Tensor fill_uniform(torch::Tensor out, const RandomStream& random, uint64_t first_index);
 
@@ -49,8 +53,9 @@ double uniform_double(const RandomStream& random, uint64_t index);
 namespace detail {
 enum class Draw { normal, uniform };
 void fill_cpu(float* out, int64_t count, Draw draw, const RandomStream& random, uint64_t first_index);
+/// `where`: first_index in device memory instead, or nullptr.
 void fill_cuda(float* out, int64_t count, Draw draw, uint64_t seed, uint64_t stream, uint64_t first_index,
-               void* cuda_stream);
+               const int64_t* where, void* cuda_stream);
 }  // namespace detail
 
 }  // namespace segre

@@ -9,26 +9,13 @@
 #include <set>
 
 #include "segre/core/error.h"
+#include "segre/data/label_dictionary.h"
 #include "segre/io/csv.h"
 
 namespace segre {
 namespace {
 
 constexpr double kSumTolerance = 1e-6;
-
-bool is_integer(const std::string& text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-// Sorted as numbers where all are integers ("2" before "10"), as text otherwise.
-std::vector<std::string> sorted_labels(const std::set<std::string>& found) {
-  std::vector<std::string> labels(found.begin(), found.end());
-  if (std::all_of(labels.begin(), labels.end(), is_integer))
-    std::sort(labels.begin(), labels.end(), [](const auto& x, const auto& y) { return std::stoll(x) < std::stoll(y); });
-  return labels;
-}
 
 double parse_probability(const std::string& file, const CsvRow& row) {
   const std::string& text = row.fields.back();
@@ -39,25 +26,33 @@ double parse_probability(const std::string& file, const CsvRow& row) {
   return value;
 }
 
-std::vector<Variable> find_variables(const std::string& file, const std::vector<CsvRow>& rows) {
+// The variables with their labels in sorted order, and the labels of each row.
+struct Labelings {
+  std::vector<Variable> variables;
+  std::vector<std::vector<int64_t>> rows;
+};
+
+Labelings read_labelings(const std::string& file, const std::vector<CsvRow>& rows) {
   const auto& header = rows.front().fields;
   if (header.size() < 2 || header.back() != "p")
     fail_input(file, ":", rows.front().line, ": last column is '", header.back(),
                "', expected variable names and, last, p");
-  std::vector<Variable> variables;
+  Labelings found{{}, std::vector<std::vector<int64_t>>(rows.size() - 1)};
   std::set<std::string> seen;
   for (size_t i = 0; i + 1 < header.size(); ++i) {
     if (!seen.insert(header[i]).second)
       fail_input(file, ":", rows.front().line, ": variable '", header[i], "' is named twice");
-    std::set<std::string> labels;
+    LabelDictionary dictionary;
     for (size_t r = 1; r < rows.size(); ++r) {
       if (rows[r].fields[i].empty())
         fail_input(file, ":", rows[r].line, ": column ", header[i], " is empty, a label was expected");
-      labels.insert(rows[r].fields[i]);
+      found.rows[r - 1].push_back(dictionary.number(rows[r].fields[i]));
     }
-    variables.push_back({header[i], static_cast<int64_t>(labels.size()), sorted_labels(labels)});
+    const auto sorted = dictionary.sorted();
+    for (auto& labeling : found.rows) labeling[i] = sorted.place[labeling[i]];
+    found.variables.push_back({header[i], dictionary.size(), sorted.names});
   }
-  return variables;
+  return found;
 }
 
 }  // namespace
@@ -74,18 +69,12 @@ JointTable read_joint_csv(const std::filesystem::path& path) {
   const std::string file = path.string();
   const auto rows = read_csv(path);
   if (rows.size() < 2) fail_input(file, ": has a header and no labelings");
-  const auto variables = find_variables(file, rows);
-  std::vector<std::map<std::string, int64_t>> number(variables.size());
-  for (size_t i = 0; i < variables.size(); ++i)
-    for (size_t j = 0; j < variables[i].label_names.size(); ++j)
-      number[i][variables[i].label_names[j]] = static_cast<int64_t>(j);
-
+  const auto [variables, labelings] = read_labelings(file, rows);
   std::map<std::vector<int64_t>, int64_t> line_of;
   std::vector<int64_t> labels;
   std::vector<double> p;
   for (size_t r = 1; r < rows.size(); ++r) {
-    std::vector<int64_t> labeling;
-    for (size_t i = 0; i < variables.size(); ++i) labeling.push_back(number[i].at(rows[r].fields[i]));
+    const auto& labeling = labelings[r - 1];
     const auto [at, is_new] = line_of.try_emplace(labeling, rows[r].line);
     if (!is_new) fail_input(file, ":", rows[r].line, ": this labeling was given on line ", at->second, " already");
     p.push_back(parse_probability(file, rows[r]));

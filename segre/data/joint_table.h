@@ -18,10 +18,10 @@ struct JointTable {
 /// Builds a table from labelings and weights >= 0: drops zeros and divides by the sum.
 JointTable make_joint_table(const Space& space, const torch::Tensor& labelings, const torch::Tensor& weights);
 
-/// Reads `joint:FILE.csv`: a header of variable names and, last, `p`; one row per labeling; labels are any text and
-/// are numbered in sorted order (numerically where all are integers). InputError names file, line, value and
-/// expectation for: no `p` column, a p that is not a number in [0, 1], a labeling given twice, an empty label, a sum
-/// further than 1e-6 from 1.
+/// Reads `joint:FILE.csv` (plain or gzip): a header of variable names and, last, `p`; one row per labeling; labels are
+/// any text and are numbered in sorted order (numerically where all are integers). InputError names file, line, value
+/// and expectation for: no `p` column, a p that is not a number in [0, 1], a labeling given twice, an empty label, a
+/// sum further than 1e-6 from 1.
 JointTable read_joint_csv(const std::filesystem::path& path);
 
 /// Draws labelings number first_item ... of the stream: [count, n] int64.

@@ -1,8 +1,6 @@
 #include "segre/data/source.h"
 
-#include "segre/core/error.h"
 #include "segre/data/shuffle.h"
-#include "segre/data/toys.h"
 
 namespace segre {
 namespace {
@@ -73,15 +71,6 @@ std::unique_ptr<DataSource> make_joint_source(JointTable table) {
 
 std::unique_ptr<DataSource> make_dataset_source(Dataset dataset) {
   return std::make_unique<DatasetSource>(std::move(dataset));
-}
-
-std::unique_ptr<DataSource> open_source(const std::string& name) {
-  static const std::string kJoint = "joint:";
-  if (name == "coupled") return make_joint_source(coupled_binary());
-  if (name == "mixture") return make_joint_source(gaussian_mixture());
-  if (name == "pinwheel") return make_joint_source(pinwheel());
-  if (name.starts_with(kJoint)) return make_joint_source(read_joint_csv(name.substr(kJoint.size())));
-  fail_input("data source '", name, "' is not one of coupled, mixture, pinwheel, joint:FILE.csv");
 }
 
 }  // namespace segre

@@ -1,5 +1,7 @@
 #include "segre/experiment/experiment.h"
 
+#include <algorithm>
+
 #include "segre/core/error.h"
 
 namespace segre {
@@ -13,7 +15,9 @@ ConfigSchema schema_of(Experiment& e) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   ConfigSchema s;
   s.integer("seed", &e.seed, {0, 9e15}, "all randomness follows from it");
-  s.text("data.source", &e.data, "what to learn: coupled, mixture, pinwheel, joint:FILE.csv");
+  s.text("data.source", &e.data, "what to learn, such as idx:FILE, png:DIR, csv:FILE; 'segre data --help' lists them");
+  s.text("data.validation", &e.validation, "held-out items, a source; empty: some of the data's own");
+  s.number("data.holdout", &e.holdout, {0, 0.5}, "largest share of the data's items held out for validation");
   s.choice<PathKind>("path.kind", &e.path.kind, {{"e-geodesic", PathKind::e_geodesic}, {"ray", PathKind::ray}},
                      "the path from noise to labels: the paper's, or the infinite-time ray");
   s.number("path.eps", &e.path.eps, {1e-6, 0.5}, "smoothing of the corners (e-geodesic)");
@@ -22,13 +26,25 @@ ConfigSchema schema_of(Experiment& e) {
       "model.form", &e.form, {{"velocity", Form::velocity}, {"endpoint", Form::endpoint}, {"evidence", Form::evidence}},
       "what the network gives: the velocity (the paper), label logits, or the message from the other variables");
   s.choice<NetKind>("net.kind", &e.net.kind,
-                    {{"linear", NetKind::linear}, {"mlp", NetKind::mlp}, {"latent_class", NetKind::latent_class}},
-                    "the network; latent_class wants model.form = \"evidence\"");
+                    {{"linear", NetKind::linear},
+                     {"mlp", NetKind::mlp},
+                     {"latent_class", NetKind::latent_class},
+                     {"unet", NetKind::unet}},
+                    "the network; latent_class wants model.form = \"evidence\", unet wants images");
   s.integers("net.hidden", &e.net.hidden, {1, 65536}, "widths of the hidden layers (mlp)");
   s.integer("net.classes", &e.net.classes, {1, 65536}, "number of products in the mixture (latent_class)");
   s.flag("net.batch_norm", &e.net.batch_norm, "batch normalisation before each dense layer (mlp)");
   s.integer("net.time_features", &e.net.time_features, {0, 1024}, "Fourier frequencies of t; 0: no time (mlp, linear)");
   s.number("net.input_gain", &e.net.input_gain, {1e-3, 1e3}, "factor on the network's input (mlp)");
+  s.integer("net.channels", &e.net.unet.channels, {1, 4096}, "channels at full resolution (unet)");
+  s.integers("net.channel_mult", &e.net.unet.channel_mult, {1, 64}, "factor on them per level (unet)");
+  s.integer("net.res_blocks", &e.net.unet.res_blocks, {1, 64}, "residual blocks per level (unet)");
+  s.integers("net.attention_at", &e.net.unet.attention_at, {1, 65536}, "image heights with attention (unet)");
+  s.integer("net.heads", &e.net.unet.heads, {1, 1024}, "heads of attention (unet)");
+  s.choice<NetPrecision>(
+      "net.precision", &e.net.precision,
+      {{"auto", NetPrecision::automatic}, {"float32", NetPrecision::float32}, {"bfloat16", NetPrecision::bfloat16}},
+      "numbers of convolutions and attention (unet); auto: bfloat16 on CUDA, float32 on the CPU");
   s.choice<Objective>("train.objective", &e.train.objective,
                       {{"metric", Objective::metric}, {"cross_entropy", Objective::cross_entropy}},
                       "what is minimised: the paper's metric objective, or the cross entropy of the labels");
@@ -39,6 +55,7 @@ ConfigSchema schema_of(Experiment& e) {
                         "times of training: uniform on [0, 1], on [0, decision time], or where labels are decided");
   s.flag("train.reweight", &e.train.reweight, "weight the information law back to uniform times");
   s.integer("train.steps", &e.train.steps, {1, 1e12}, "optimiser steps");
+  s.integer("train.epochs", &e.train.epochs, {0, 1e9}, "passes over the data instead of train.steps; 0: train.steps");
   s.integer("train.batch", &e.train.batch, {1, 1e9}, "items per step");
   s.number("train.lr", &e.train.schedule.lr, {0, 10}, "learning rate at its highest");
   s.integer("train.warmup", &e.train.schedule.warmup, {0, 1e12}, "steps of linear rise to it");
@@ -50,6 +67,13 @@ ConfigSchema schema_of(Experiment& e) {
   s.number("train.adam_eps", &e.train.adam.eps, {0, 1}, "Adam's epsilon");
   s.number("train.ema", &e.train.adam.ema, {0, 0.999999},
            "decay of the averaged weights that sampling uses; 0: the last weights");
+  s.number("train.clip", &e.train.adam.clip, {0, 1e9}, "largest norm of the gradient; 0: any");
+  s.integer("watch.every", &e.watch.every, {0, 1e12}, "steps between validations; 0: a twentieth of the training");
+  s.integer("watch.items", &e.watch.items, {1, 1e6}, "held-out items a validation looks at");
+  s.integer("watch.grid", &e.watch.grid, {0, 1024}, "images in the pictures of samples on the way; 0: none");
+  s.integer("watch.keep", &e.watch.keep, {1, 1e6}, "last checkpoints kept, beside the best");
+  s.number("watch.save_seconds", &e.watch.save_seconds, {0, 1e6}, "seconds between checkpoints");
+  s.flag("watch.tensorboard", &e.watch.tensorboard, "write TensorBoard event files into RUN/tensorboard");
   s.choice<std::string>("sample.sampler", &e.sample.sampler,
                         {{"euler", "euler"}, {"midpoint", "midpoint"}, {"heun", "heun"}, {"rk4", "rk4"}},
                         "integration scheme");
@@ -60,6 +84,67 @@ ConfigSchema schema_of(Experiment& e) {
   s.choice<Readout>("sample.readout", &e.sample.readout, {{"argmax", Readout::argmax}, {"matched", Readout::matched}},
                     "the largest coordinate, or a draw from the path's Bayes rule");
   return s;
+}
+
+namespace {
+
+// A joint or table this small is served by a mixture of products, whose cost is one term per variable and class.
+constexpr int64_t kFewVariables = 8;
+
+UNetOptions unet_for(const Space& space) {
+  UNetOptions unet;
+  const int64_t smallest = std::min(space.shape()[0], space.shape()[1]);
+  const bool large = space.shape()[0] * space.shape()[1] > 64 * 64;
+  unet.channels = large ? 64 : 32;
+  // Halve while the image allows it and stays at least four pixels high; twice the channels below full resolution.
+  unet.channel_mult = {1};
+  for (int64_t side = 2; space.shape()[0] % side == 0 && space.shape()[1] % side == 0 && smallest / side >= 4 &&
+                         unet.channel_mult.size() < 5;
+       side *= 2)
+    unet.channel_mult.push_back(2);
+  // With as many channels as groups a norm removes whatever is constant over a channel, and that is what time adds.
+  if (unet.channel_mult.size() == 1) unet.channels = 64;
+  // Attention where an image has a few hundred pixels.
+  for (size_t level = 0; level < unet.channel_mult.size(); ++level) {
+    const int64_t height = space.shape()[0] >> level;
+    const int64_t pixels = height * (space.shape()[1] >> level);
+    if (pixels > 64 && pixels <= 1024 && level > 0) unet.attention_at.push_back(height);
+  }
+  return unet;
+}
+
+}  // namespace
+
+Experiment recipe_for(const Space& space, int64_t n_items) {
+  Experiment e;
+  if (space.n_variables() <= kFewVariables && space.layout() != Layout::image) return e;
+  e.train.adam = {.beta2 = 0.999, .ema = 0.999};
+  if (space.layout() == Layout::image && space.is_uniform()) {
+    e.net.kind = NetKind::unet;
+    e.net.unet = unet_for(space);
+    e.train.batch = space.n_variables() > 64 * 64 ? 16 : 128;
+    e.train.schedule = {.lr = 1e-3, .warmup = 500, .kind = ScheduleKind::cosine};
+    e.train.adam.clip = 1.0;
+    e.sample.steps = 5;
+    e.train.steps = n_items == 0 ? 20'000 : std::clamp<int64_t>(50 * n_items / e.train.batch, 2'000, 50'000);
+    return e;
+  }
+  const int64_t width = space.n_coordinates() <= 512 ? 256 : 512;
+  e.net.kind = NetKind::mlp;
+  e.net.hidden = {width, width};
+  e.train.batch = 256;
+  e.train.schedule = {.lr = 1e-3, .warmup = 500, .kind = ScheduleKind::cosine};
+  e.train.adam.clip = 1.0;
+  e.train.steps = n_items == 0 ? 20'000 : std::clamp<int64_t>(100 * n_items / e.train.batch, 2'000, 50'000);
+  return e;
+}
+
+torch::ScalarType compute_type(const NetOptions& net, torch::Device device) {
+  if (net.precision == NetPrecision::bfloat16 && device.is_cpu())
+    fail_input("net.precision = \"bfloat16\" is for CUDA; on the CPU choose \"auto\" or \"float32\"");
+  const bool reduced = net.precision == NetPrecision::bfloat16 ||
+                       (net.precision == NetPrecision::automatic && device.is_cuda() && net.kind == NetKind::unet);
+  return reduced ? torch::kBFloat16 : torch::kFloat32;
 }
 
 std::shared_ptr<const Path> make_path(const PathOptions& options) {

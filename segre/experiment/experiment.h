@@ -16,14 +16,28 @@ struct PathOptions {
   double rate = 0.5;  ///< speed of the ray
 };
 
-/// Everything a run is made of, gathered from one config. The defaults are our recipe for tables and joints.
+/// What is watched while training.
+struct WatchOptions {
+  int64_t every = 0;           ///< steps between validations; 0: a twentieth of the training
+  int64_t items = 512;         ///< held-out items a validation looks at
+  int64_t grid = 16;           ///< images in the pictures of samples made on the way; 0: none
+  int64_t keep = 2;            ///< checkpoints kept beside the best
+  double save_seconds = 30.0;  ///< time between checkpoints
+  bool tensorboard = false;    ///< write TensorBoard event files too
+};
+
+/// Everything a run is made of, gathered from one config. The defaults are our recipe for joints; recipe_for chooses
+/// one from the data.
 struct Experiment {
   int64_t seed = 1;
-  std::string data;  ///< a source, see data/source.h
+  std::string data;        ///< a source, see data/source.h
+  std::string validation;  ///< a source of held-out items; empty: some of the data's own
+  double holdout = 0.05;   ///< largest share of the data's items held out for validation
   PathOptions path;
   NetOptions net;
   Form form = Form::evidence;
   TrainOptions train;
+  WatchOptions watch;
   SampleOptions sample;
 
   Experiment();
@@ -31,6 +45,13 @@ struct Experiment {
 
 /// The config keys of an experiment, bound to it: they read, check and print it.
 ConfigSchema schema_of(Experiment& experiment);
+
+/// Our recipe for data of this kind and amount: a UNet for images, a mixture of products for joints of a few variables,
+/// an MLP for the other tables and for sequences. n_items as DataSource::n_items.
+Experiment recipe_for(const Space& space, int64_t n_items);
+
+/// The type the network computes with on a device.
+torch::ScalarType compute_type(const NetOptions& net, torch::Device device);
 
 /// Builds the path, and the model with fresh weights on a device.
 std::shared_ptr<const Path> make_path(const PathOptions& options);

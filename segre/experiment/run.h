@@ -11,9 +11,11 @@ namespace segre {
 /// A directory that training writes and everything later reads:
 ///   config.toml                        the resolved config
 ///   run.json                           command, revision, device, seed
-///   metrics.jsonl                      a line per logged step
-///   checkpoints/step-NNNNNNNNNNNNN/    model.safetensors (weights, averages, optimiser), model.json (space, step)
-/// Checkpoints appear whole or not at all; the last two are kept.
+///   metrics.jsonl                      a line per logged step and per validation
+///   samples/step-NNNNNNNNNNNNN.png     samples on the way, of images
+///   checkpoints/step-NNNNNNNNNNNNN/    model.safetensors (weights, averages, optimiser), model.json (config, space)
+///   checkpoints/best.json              which of them had the lowest validation loss
+/// Checkpoints appear whole or not at all; the last few and the best are kept.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
@@ -22,14 +24,22 @@ class RunDirectory {
   std::filesystem::path config() const { return path_ / "config.toml"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
 
-  /// Makes the directory; Error where it cannot be.
+  std::filesystem::path picture(int64_t step) const;
+
+  /// Makes the directory and clears what a crash left unfinished; Error where it cannot be.
   void create() const;
   void write_config(const Experiment& experiment) const;
   void write_info(const nlohmann::json& info) const;
-  /// Adds a checkpoint and removes all but the last two.
-  void save(int64_t step, const NamedTensors& state, const Space& space) const;
+  /// Adds a checkpoint and removes all but the last `experiment.watch.keep` and the best.
+  void save(int64_t step, const NamedTensors& state, const Space& space, const Experiment& experiment) const;
+  /// Marks the checkpoint of a step as the best.
+  void mark_best(int64_t step, double validation_loss) const;
+  /// The lowest validation loss marked; infinity where there is none.
+  double best_loss() const;
   /// The newest checkpoint's directory, if there is one.
   std::optional<std::filesystem::path> latest() const;
+  /// The best one's, if it is there.
+  std::optional<std::filesystem::path> best() const;
 
  private:
   std::filesystem::path path_;
@@ -42,20 +52,28 @@ struct LoadedRun {
   int64_t step;
 };
 
-/// Loads the newest checkpoint of a run with its averaged weights. InputError where the directory is no run.
-LoadedRun load_run(const std::filesystem::path& path, torch::Device device);
+/// Which checkpoint of a run.
+enum class Checkpoint { last, best };
+
+/// Loads a checkpoint of a run with its averaged weights. InputError where the directory is no run.
+LoadedRun load_run(const std::filesystem::path& path, torch::Device device, Checkpoint which = Checkpoint::last);
+
+/// Writes what sampling and scoring need of a run, the averaged weights without the optimiser, as a run of its own.
+void export_run(const std::filesystem::path& from, const std::filesystem::path& to, Checkpoint which);
 
 /// How training is driven, beside the config.
 struct TrainRunOptions {
   std::string device = "cpu";
-  double max_seconds = 0.0;  ///< fit the number of steps into this time; 0: as configured
-  bool resume = false;       ///< continue the run in the directory
-  std::string command{};     ///< kept in run.json
+  double max_seconds = 0.0;              ///< fit the number of steps into this time; 0: as configured
+  bool resume = false;                   ///< continue the run in the directory
+  std::string command{};                 ///< kept in run.json
+  std::shared_ptr<DataSource> source{};  ///< experiment.data, where it is open already
 };
 
 /// Trains an experiment into a directory: progress on stderr, metrics, checkpoints; SIGINT and SIGTERM save and stop.
 /// With max_seconds the schedule follows the speed measured so that it ends in time; the number of steps it came to is
-/// in config.toml. Returns the steps done (fewer than train.steps where a signal came).
+/// in config.toml. Every watch.every steps the averaged weights are validated and, for images, drawn from. Returns the
+/// steps done (fewer than train.steps where a signal came).
 int64_t train_run(Experiment experiment, const RunDirectory& run, const TrainRunOptions& options);
 
 /// "cpu", "cuda", "cuda:1" -> device; InputError where it is not there.

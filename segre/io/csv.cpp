@@ -1,92 +1,14 @@
 #include "segre/io/csv.h"
 
 #include "segre/core/error.h"
-#include "segre/io/files.h"
+#include "segre/io/csv_reader.h"
 
 namespace segre {
-namespace {
-
-// Splits text into rows; one pass, one character at a time.
-class CsvParser {
- public:
-  CsvParser(const std::string& text, std::string name) : text_(text), name_(std::move(name)) {}
-
-  std::vector<CsvRow> parse() {
-    for (; at_ < text_.size(); ++at_) take(text_[at_]);
-    if (quoted_) fail_input(name_, ":", quote_line_, ": a quote is opened and never closed");
-    end_row();
-    return std::move(rows_);
-  }
-
- private:
-  void take(char c) {
-    if (quoted_) {
-      take_quoted(c);
-    } else if (c == '"' && field_.empty()) {
-      quoted_ = true;
-      was_quoted_ = true;
-      quote_line_ = line_;
-    } else if (c == ',') {
-      end_field();
-    } else if (c == '\n') {
-      end_row();
-      ++line_;
-      row_.line = line_;
-    } else if (c != '\r' || (next() != '\n' && next() != '\0')) {
-      field_ += c;
-    }
-  }
-
-  void take_quoted(char c) {
-    if (c == '\n') ++line_;
-    if (c != '"') {
-      field_ += c;
-    } else if (next() == '"') {
-      field_ += c;
-      ++at_;
-    } else {
-      quoted_ = false;
-    }
-  }
-
-  char next() const { return at_ + 1 < text_.size() ? text_[at_ + 1] : '\0'; }
-
-  void end_field() {
-    row_.fields.push_back(std::move(field_));
-    field_.clear();
-    was_quoted_ = false;
-  }
-
-  void end_row() {
-    const bool blank = row_.fields.empty() && field_.empty() && !was_quoted_;
-    if (!blank) {
-      end_field();
-      if (!rows_.empty() && row_.fields.size() != rows_.front().fields.size())
-        fail_input(name_, ":", row_.line, ": ", row_.fields.size(), " fields where the header has ",
-                   rows_.front().fields.size());
-      rows_.push_back(std::move(row_));
-    }
-    row_ = {};
-  }
-
-  const std::string& text_;
-  std::string name_;
-  size_t at_ = 0;
-  int64_t line_ = 1;
-  int64_t quote_line_ = 0;
-  bool quoted_ = false;
-  bool was_quoted_ = false;
-  std::string field_;
-  CsvRow row_{1, {}};
-  std::vector<CsvRow> rows_;
-};
-
-}  // namespace
 
 std::vector<CsvRow> read_csv(const std::filesystem::path& path) {
-  std::string text = read_file(path);
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the byte order mark some spreadsheets write
-  auto rows = CsvParser(text, path.string()).parse();
+  CsvReader csv(path);
+  std::vector<CsvRow> rows;
+  while (csv.next()) rows.push_back({csv.line(), csv.fields()});
   if (rows.empty()) fail_input(path.string(), ": is empty, a header line was expected");
   return rows;
 }

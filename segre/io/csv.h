@@ -15,9 +15,7 @@ struct CsvRow {
   std::vector<std::string> fields;
 };
 
-/// Reads a comma-separated file (RFC 4180: fields may be quoted, quotes doubled, line ends LF or CRLF). Blank lines
-/// are skipped. InputError names file and line of an unclosed quote or a row with another number of fields than
-/// the first.
+/// All rows of a comma-separated file, as CsvReader reads and refuses them; InputError where there is none.
 std::vector<CsvRow> read_csv(const std::filesystem::path& path);
 
 /// Quotes a field where it needs it.

@@ -15,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const char* const kTemporary = ".tmp-";
+
 std::string reason() { return errno != 0 ? std::strerror(errno) : "unknown reason"; }
 
 void sync(const fs::path& path, int flags) {
@@ -28,7 +30,7 @@ void sync(const fs::path& path, int flags) {
 fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
 fs::path temporary_beside(const fs::path& path) {
-  return parent_of(path) / concat(".", path.filename().string(), ".tmp-", ::getpid());
+  return parent_of(path) / concat(".", path.filename().string(), kTemporary, ::getpid());
 }
 
 }  // namespace
@@ -83,6 +85,11 @@ void write_directory_whole(const fs::path& path, const std::function<void(const 
     fs::remove_all(temporary, ignored);
     throw;
   }
+}
+
+bool is_temporary(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with(".") && name.find(kTemporary) != std::string::npos;
 }
 
 }  // namespace segre

@@ -19,4 +19,7 @@ void write_file_whole(const std::filesystem::path& path, const std::function<voi
 void write_directory_whole(const std::filesystem::path& path,
                            const std::function<void(const std::filesystem::path&)>& fill);
 
+/// Whether a path is one of the temporaries of the functions above, which a crash may leave behind.
+bool is_temporary(const std::filesystem::path& path);
+
 }  // namespace segre

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <ostream>
 
 #include "segre/space/space.h"
@@ -14,5 +15,10 @@ void write_npy_header(std::ostream& out, const Space& space, int64_t count);
 
 /// The labels [B, n] as the file's values; call it as often as there are batches.
 void write_npy_labels(std::ostream& out, const Space& space, const torch::Tensor& labels);
+
+/// Reads an array of integers or booleans (format versions 1 to 3, either byte order, C or Fortran order, plain or
+/// gzip) onto the CPU, in its own shape and in the narrowest type that holds the file's. InputError names the file
+/// that is no NPY file, cut short or too long, holds other values, or whose shape is no shape.
+torch::Tensor read_npy(const std::filesystem::path& path);
 
 }  // namespace segre

@@ -5,31 +5,31 @@
 namespace segre::kernels {
 namespace {
 
-struct Numbers {
-  float beta1, rest1, beta2, rest2, eps, rate, inverse_root, keep, fresh;
-};
-
 SEGRE_MULTIVERSION
 void adam_range(float* __restrict w, const float* __restrict g, float* __restrict m, float* __restrict v,
-                float* __restrict a, int64_t count, Numbers k) {
+                float* __restrict a, int64_t count, const std::array<float, 9>& numbers) {
+  const auto [beta1, rest1, beta2, rest2, eps, rate, inverse_root, keep, fresh] = numbers;
   for (int64_t i = 0; i < count; ++i) {
-    m[i] = k.beta1 * m[i] + k.rest1 * g[i];
-    v[i] = k.beta2 * v[i] + k.rest2 * (g[i] * g[i]);
-    w[i] -= k.rate * m[i] / (__builtin_sqrtf(v[i]) * k.inverse_root + k.eps);
-    a[i] = k.keep * a[i] + k.fresh * w[i];
+    m[i] = beta1 * m[i] + rest1 * g[i];
+    v[i] = beta2 * v[i] + rest2 * (g[i] * g[i]);
+    w[i] -= rate * m[i] / (__builtin_sqrtf(v[i]) * inverse_root + eps);
+    a[i] = keep * a[i] + fresh * w[i];
   }
 }
 
 }  // namespace
 
+std::array<float, 9> adam_numbers(const AdamStep& s) {
+  const auto f = [](double x) { return static_cast<float>(x); };
+  return {f(s.beta1), f(1.0 - s.beta1),  f(s.beta2), f(1.0 - s.beta2), f(s.eps),
+          f(s.rate),  f(s.inverse_root), f(s.keep),  f(1.0 - s.keep)};
+}
+
 void adam_(const torch::Tensor& weight, const torch::Tensor& gradient, const torch::Tensor& m, const torch::Tensor& v,
            const torch::Tensor& average, const AdamStep& step) {
-  const auto f = [](double x) { return static_cast<float>(x); };
-  const Numbers k{f(step.beta1), f(1.0 - step.beta1),  f(step.beta2), f(1.0 - step.beta2), f(step.eps),
-                  f(step.rate),  f(step.inverse_root), f(step.keep),  f(1.0 - step.keep)};
-  const auto g = gradient.contiguous();
+  const auto k = adam_numbers(step);
   auto* w_at = weight.data_ptr<float>();
-  const auto* g_at = g.data_ptr<float>();
+  const auto* g_at = gradient.data_ptr<float>();
   auto* m_at = m.data_ptr<float>();
   auto* v_at = v.data_ptr<float>();
   auto* a_at = average.data_ptr<float>();

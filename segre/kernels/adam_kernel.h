@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <vector>
+
 #include "segre/core/torch.h"
 
 namespace segre::kernels {
@@ -12,12 +15,32 @@ struct AdamStep {
   double keep;          ///< decay d of the average
 };
 
-/// Updates weight, m, v and average in place in one pass; see Adam for the formula. Contiguous float32 on the CPU.
+/// What the kernels compute with, float32: beta1, 1 - beta1, beta2, 1 - beta2, eps, rate, inverse_root, keep, 1 - keep.
+std::array<float, 9> adam_numbers(const AdamStep& step);
+
+/// Updates weight, m, v and average in place in one pass; see Adam for the formula. float32 on the CPU, all five dense
+/// with the same strides.
 void adam_(const torch::Tensor& weight, const torch::Tensor& gradient, const torch::Tensor& m, const torch::Tensor& v,
            const torch::Tensor& average, const AdamStep& step);
 
 /// Its twin in plain tensor operations, any device and type.
 void adam_plain_(const torch::Tensor& weight, const torch::Tensor& gradient, const torch::Tensor& m,
                  const torch::Tensor& v, const torch::Tensor& average, const AdamStep& step);
+
+/// One parameter of a step on CUDA: all dense with the same strides.
+struct AdamSegment {
+  torch::Tensor weight;    ///< float32
+  torch::Tensor gradient;  ///< float32 or bfloat16
+  torch::Tensor m, v, average;
+  torch::Tensor shadow;  ///< bfloat16 copy of the weight, or undefined
+};
+
+/// The step on all segments at once, CUDA. `numbers` are adam_numbers, [9] on the device; gradients are multiplied by
+/// gradient_scale [1]; nothing is written where go [1] is 0.
+void adam_cuda_(const std::vector<AdamSegment>& segments, const torch::Tensor& numbers,
+                const torch::Tensor& gradient_scale, const torch::Tensor& go);
+
+/// Sum of squares of all gradients, float32 [1], added in a fixed order; CUDA.
+torch::Tensor squared_norm(const std::vector<AdamSegment>& segments);
 
 }  // namespace segre::kernels

@@ -4,6 +4,7 @@
 #include "segre/kernels/path_kernels.h"
 #include "segre/simplex/lift.h"
 #include "segre/simplex/tangent.h"
+#include "segre/space/blocks.h"
 
 namespace segre {
 
@@ -11,6 +12,11 @@ Model::Model(Space space, std::shared_ptr<const Path> path, Form form, std::shar
     : space_(std::move(space)), path_(std::move(path)), form_(form), field_(std::move(field)) {
   const auto& weight = field_->parameters().front().second;
   scales_ = variable_scales(space_, *path_, weight.options().requires_grad(false));
+  coordinate_scales_ = space_.is_uniform() ? scales_.slice(0, 0, 1) : spread(space_, scales_);
+}
+
+torch::Tensor Model::evidence(const torch::Tensor& v, const torch::Tensor& t) const {
+  return v * (evidence_ratio(t).unsqueeze(1) * coordinate_scales_);
 }
 
 torch::Tensor Model::evidence_ratio(const torch::Tensor& t) const {
@@ -25,7 +31,7 @@ torch::Tensor Model::network_input(const torch::Tensor& v, const torch::Tensor& 
       return kernels::scaled_softmax(v.contiguous(), space_, evidence_ratio(t).contiguous(), scales_);
     return kernels::scaled_softmax(v.contiguous(), space_, torch::ones({1}), torch::ones({space_.n_variables()}));
   }
-  return lift(space_, form_ == Form::evidence ? v * evidence_scale(space_, *path_, t) : v);
+  return lift(space_, form_ == Form::evidence ? evidence(v, t) : v);
 }
 
 torch::Tensor Model::network_output(const torch::Tensor& v, const torch::Tensor& t) const {
@@ -35,7 +41,7 @@ torch::Tensor Model::network_output(const torch::Tensor& v, const torch::Tensor&
 torch::Tensor Model::logits(const torch::Tensor& v, const torch::Tensor& t) const {
   if (form_ == Form::velocity) fail("a model in the velocity form gives no label logits");
   const auto output = network_output(v, t);
-  return form_ == Form::evidence ? output + v * evidence_scale(space_, *path_, t) : output;
+  return form_ == Form::evidence ? output + evidence(v, t) : output;
 }
 
 torch::Tensor Model::endpoint(const torch::Tensor& v, const torch::Tensor& t) const {

@@ -46,11 +46,14 @@ class Model {
   torch::TensorOptions options() const { return scales_.options(); }
 
  private:
+  torch::Tensor evidence(const torch::Tensor& v, const torch::Tensor& t) const;  // e: [B, S]
+
   Space space_;
   std::shared_ptr<const Path> path_;
   Form form_;
   std::shared_ptr<Field> field_;
-  torch::Tensor scales_;
+  torch::Tensor scales_;             // [n]
+  torch::Tensor coordinate_scales_;  // [S], or [1] where all are equal
 };
 
 }  // namespace segre

@@ -5,6 +5,7 @@
 #include "segre/net/latent_class.h"
 #include "segre/net/linear.h"
 #include "segre/net/mlp.h"
+#include "segre/net/unet.h"
 
 namespace segre {
 
@@ -18,6 +19,8 @@ double count_parameters(const Space& space, const NetOptions& options) {
       return S * S;
     case NetKind::latent_class:
       return S * static_cast<double>(options.classes);
+    case NetKind::unet:
+      return static_cast<double>(cost_of(plan_unet(space, options.unet)).n_parameters);
     case NetKind::mlp:
       break;
   }
@@ -43,6 +46,8 @@ std::shared_ptr<Field> make_field(const Space& space, const NetOptions& options,
       return std::make_shared<MlpField>(space, options, seed);
     case NetKind::latent_class:
       return std::make_shared<LatentClassField>(space, options, seed);
+    case NetKind::unet:
+      return std::make_shared<UNetField>(space, options.unet, seed);
   }
   return nullptr;
 }
@@ -52,8 +57,21 @@ void Field::to(torch::Device device) {
     for (const auto& [name, tensor] : *list) tensor.set_data(tensor.to(device));  // in place: every holder sees it
 }
 
-torch::Tensor Field::add_parameter(const std::string& name, torch::Tensor initial) {
+void Field::reduce_precision(torch::ScalarType type) {
+  for (const auto& parameter : reducible_) parameter.set_data(parameter.detach().to(type));
+}
+
+NetCost Field::cost() const {
+  NetCost cost{.n_parameters = n_parameters(*this), .n_saved = n_activations()};
+  for (const auto& [name, parameter] : parameters_)
+    if (parameter.dim() == 2) cost.forward_flops += 2.0 * static_cast<double>(parameter.numel());
+  cost.training_flops = 3.0 * cost.forward_flops;
+  return cost;
+}
+
+torch::Tensor Field::add_parameter(const std::string& name, torch::Tensor initial, Precision precision) {
   initial.requires_grad_(true);
+  if (precision == Precision::reducible) reducible_.push_back(initial);
   parameters_.emplace_back(name, initial);
   return initial;
 }

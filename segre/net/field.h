@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "segre/core/rng.h"
+#include "segre/net/unet_plan.h"
 #include "segre/space/space.h"
 
 namespace segre {
@@ -28,6 +29,10 @@ class Field {
   virtual torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) = 0;
   /// Numbers that one item keeps in memory during a training step, inside the network; for the memory budget.
   virtual int64_t n_activations() const = 0;
+  /// Parameters, FLOPs and memory of one item. Unless a network counts its own: a product with every matrix.
+  virtual NetCost cost() const;
+  /// How many items one thread takes through the network at a time on the CPU, so that their activations stay close.
+  virtual int64_t shard_rows() const { return 256; }
 
   /// What is learned, by name.
   const NamedList& parameters() const { return parameters_; }
@@ -35,17 +40,22 @@ class Field {
   const NamedList& buffers() const { return buffers_; }
   /// Moves all of them to a device.
   void to(torch::Device device);
+  /// Turns the parameters that allow it into another type, such as bfloat16; the others stay float32.
+  void reduce_precision(torch::ScalarType type);
   /// Batch normalisation uses the batch's statistics while training, the running ones otherwise.
   void set_training(bool training) { training_ = training; }
   bool is_training() const { return training_; }
 
  protected:
-  torch::Tensor add_parameter(const std::string& name, torch::Tensor initial);
+  /// Whether a parameter may be kept in a shorter type.
+  enum class Precision { full, reducible };
+  torch::Tensor add_parameter(const std::string& name, torch::Tensor initial, Precision precision = Precision::full);
   torch::Tensor add_buffer(const std::string& name, torch::Tensor initial);
 
  private:
   NamedList parameters_;
   NamedList buffers_;
+  std::vector<torch::Tensor> reducible_;
   bool training_ = false;
 };
 
@@ -54,6 +64,14 @@ enum class NetKind {
   linear,        ///< one matrix, no bias: the paper's network for the coupled binary variables
   mlp,           ///< dense layers with ReLU
   latent_class,  ///< exact inference in a learned mixture of products; only for the evidence form
+  unet,          ///< convolutions, attention and skips over an image, see unet.h
+};
+
+/// Numbers the network computes with. Weights are kept and learned in float32 in any case.
+enum class NetPrecision {
+  automatic,  ///< bfloat16 on CUDA where the network has it (unet), else float32
+  float32,
+  bfloat16,  ///< convolutions and attention in bfloat16, CUDA only
 };
 
 /// Which network, and how large.
@@ -65,6 +83,8 @@ struct NetOptions {
   int64_t time_features =
       8;                    ///< Fourier frequencies of t the network sees (mlp, linear); 0: autonomous, as in the paper
   double input_gain = 1.0;  ///< factor on the network's input (mlp): probabilities of many labels are small
+  UNetOptions unet{};       ///< unet
+  NetPrecision precision = NetPrecision::automatic;
 };
 
 /// Builds the network with weights that depend on the seed alone. Refuses one that would not fit into memory with its

@@ -16,6 +16,12 @@ struct PathCoefficients {
   T ds;  ///< ds/dt
 };
 
+/// 1/2 d/dt (a/s)^2 = (a/s^3) (a' s - a s'): times E|u_beta - D|^2 it is the information that arrives at t, in nats.
+template <class T>
+T information_rate(const PathCoefficients<T>& at) {
+  return at.a / (at.s * at.s * at.s) * (at.da * at.s - at.a * at.ds);
+}
+
 /// Default chance of reading any label wrongly at the decision time: far below what any sample can show.
 inline constexpr double kDecisionError = 1e-5;
 

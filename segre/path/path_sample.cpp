@@ -15,6 +15,23 @@ torch::Tensor raw_noise(const Space& space, const RandomStream& random, uint64_t
   return fill_normal(torch::empty({count, S}, options), random, first_item * static_cast<uint64_t>(S));
 }
 
+// The path at times t, made of standard normals [B, S], which it may overwrite.
+PathSample path_from_noise(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
+                           torch::Tensor noise, WithVelocity with_velocity) {
+  PathSample sample{labels, t, torch::ones_like(t), std::move(noise), {}};
+  const auto at = path.at(t);
+  if (with_velocity == WithVelocity::no && kernels::serves(sample.v_t)) {
+    const auto kappa = variable_scales(space, path, t.options());
+    kernels::gaussian_path_(sample.v_t, space, labels, at.a.contiguous(), at.s.contiguous(), kappa);
+    return sample;
+  }
+  const auto u_0 = project(space, sample.v_t);
+  const auto u_beta = corners(space, path, labels, t.options());
+  sample.v_t = at.a.unsqueeze(1) * u_beta + at.s.unsqueeze(1) * u_0;
+  if (with_velocity == WithVelocity::yes) sample.velocity = at.da.unsqueeze(1) * u_beta + at.ds.unsqueeze(1) * u_0;
+  return sample;
+}
+
 }  // namespace
 
 torch::Tensor reference_noise(const Space& space, const RandomStream& random, uint64_t first_item, int64_t count,
@@ -36,19 +53,14 @@ torch::Tensor path_log_density(const Space& space, const Path& path, const torch
 
 PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
                        const RandomStream& random, uint64_t first_item, WithVelocity with_velocity) {
-  PathSample sample{
-      labels, t, torch::ones_like(t), raw_noise(space, random, first_item, labels.size(0), t.options()), {}};
-  const auto at = path.at(t);
-  if (with_velocity == WithVelocity::no && kernels::serves(sample.v_t)) {
-    const auto kappa = variable_scales(space, path, t.options());
-    kernels::gaussian_path_(sample.v_t, space, labels, at.a.contiguous(), at.s.contiguous(), kappa);
-    return sample;
-  }
-  const auto u_0 = project(space, sample.v_t);
-  const auto u_beta = corners(space, path, labels, t.options());
-  sample.v_t = at.a.unsqueeze(1) * u_beta + at.s.unsqueeze(1) * u_0;
-  if (with_velocity == WithVelocity::yes) sample.velocity = at.da.unsqueeze(1) * u_beta + at.ds.unsqueeze(1) * u_0;
-  return sample;
+  return path_from_noise(space, path, labels, t, raw_noise(space, random, first_item, labels.size(0), t.options()),
+                         with_velocity);
+}
+
+PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
+                       const RandomStream& random, const torch::Tensor& first_number, WithVelocity with_velocity) {
+  auto noise = torch::empty({labels.size(0), space.n_coordinates()}, t.options());
+  return path_from_noise(space, path, labels, t, fill_normal(std::move(noise), random, first_number), with_velocity);
 }
 
 }  // namespace segre

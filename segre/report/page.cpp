@@ -20,6 +20,18 @@ std::string table_row(const std::vector<std::string>& cells, const char* tag) {
   return row + "</tr>\n";
 }
 
+std::string base64(const std::string& bytes) {
+  static const char* const kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t k = 0; k < bytes.size(); k += 3) {
+    uint32_t word = 0;
+    for (size_t j = 0; j < 3; ++j)
+      word = (word << 8) | (k + j < bytes.size() ? static_cast<uint8_t>(bytes[k + j]) : 0u);
+    for (size_t j = 0; j < 4; ++j) out += k + j <= bytes.size() ? kDigits[(word >> (18 - 6 * j)) & 63u] : '=';
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string escape_html(const std::string& text) {
@@ -48,6 +60,11 @@ std::string escape_html(const std::string& text) {
 void Page::heading(const std::string& text) { body_ += concat("<h2>", escape_html(text), "</h2>\n"); }
 void Page::text(const std::string& text) { body_ += concat("<p>", escape_html(text), "</p>\n"); }
 void Page::caption(const std::string& text) { body_ += concat("<p class=\"caption\">", escape_html(text), "</p>\n"); }
+
+void Page::picture(const std::string& png) {
+  body_ +=
+      "<img style=\"max-width: 100%; image-rendering: pixelated\" src=\"data:image/png;base64," + base64(png) + "\">\n";
+}
 
 void Page::table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows) {
   body_ += "<table>\n" + table_row(header, "th");

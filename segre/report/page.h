@@ -24,7 +24,9 @@ class Page {
   /// Plain text; special characters are escaped.
   void heading(const std::string& text);
   void text(const std::string& text);
-  /// A caption below the chart before it.
+  /// A picture, given as the bytes of a PNG file.
+  void picture(const std::string& png);
+  /// A caption below the chart or picture before it.
   void caption(const std::string& text);
   /// Numbers in rows under a header; columns after the first are aligned right.
   void table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows);

@@ -22,15 +22,13 @@ torch::Tensor spread(const Space& space, const torch::Tensor& y) {
 }
 
 torch::Tensor pick(const Space& space, const torch::Tensor& x, const torch::Tensor& labels) {
-  const auto starts = space.offsets().slice(0, 0, space.n_variables()).to(labels.device());
-  return x.gather(-1, labels + starts);
+  return x.gather(-1, labels + space.starts(labels.device()));
 }
 
 torch::Tensor one_hot(const Space& space, const torch::Tensor& labels, torch::TensorOptions options) {
   auto sizes = labels.sizes().vec();
   sizes.back() = space.n_coordinates();
-  const auto starts = space.offsets().slice(0, 0, space.n_variables()).to(labels.device());
-  return torch::zeros(sizes, options).scatter_(-1, labels + starts, 1.0);
+  return torch::zeros(sizes, options).scatter_(-1, labels + space.starts(labels.device()), 1.0);
 }
 
 torch::Tensor argmax_labels(const Space& space, const torch::Tensor& x) {

@@ -17,6 +17,7 @@ struct DeviceIndex {
   torch::Tensor coordinates_from_blocks;
   torch::Tensor variables_from_blocks;
   torch::Tensor variable_of_coordinate;
+  torch::Tensor starts;
 };
 
 torch::Tensor to_tensor(const std::vector<int64_t>& values) { return torch::tensor(values, torch::kInt64); }
@@ -39,6 +40,7 @@ struct Space::Contents {
   int64_t uniform_labels = 0;     // c when all are equal, else 0
   std::vector<int64_t> n_labels;  // per variable; empty when uniform
   std::vector<Variable> names;    // empty when nothing is named
+  LabelSet label_set;             // of sequences and images
   int64_t n_coordinates = 0;
 
   mutable std::mutex mutex;
@@ -90,7 +92,7 @@ struct Space::Contents {
   }
 };
 
-Space Space::uniform(Layout layout, std::vector<int64_t> shape, int64_t n_labels) {
+Space Space::uniform(Layout layout, std::vector<int64_t> shape, int64_t n_labels, LabelSet labels) {
   const size_t axes = layout == Layout::image ? 2 : 1;
   if (shape.size() != axes)
     fail_input("a space of layout ", kLayoutNames[static_cast<int>(layout)], " has ", axes, " axes, not ",
@@ -99,7 +101,11 @@ Space Space::uniform(Layout layout, std::vector<int64_t> shape, int64_t n_labels
     if (extent < 1) fail_input("a space needs at least one variable along each axis, found ", extent);
   if (n_labels < 1 || n_labels > kMaxLabels)
     fail_input("a variable has 1 to ", kMaxLabels, " labels, found ", n_labels);
+  for (const size_t count : {labels.names.size(), labels.colours.size()})
+    if (count != 0 && static_cast<int64_t>(count) != n_labels)
+      fail_input("a label set of ", count, " names or colours for ", n_labels, " labels");
   auto contents = std::make_shared<Contents>();
+  contents->label_set = std::move(labels);
   contents->layout = layout;
   contents->n_variables = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
   contents->shape = std::move(shape);
@@ -159,8 +165,11 @@ std::string Space::variable_name(int64_t variable) const {
 std::string Space::label_name(int64_t variable, int64_t label) const {
   if (!contents_->names.empty() && !contents_->names[variable].label_names.empty())
     return contents_->names[variable].label_names[label];
+  if (!contents_->label_set.names.empty()) return contents_->label_set.names[label];
   return std::to_string(label);
 }
+
+const LabelSet& Space::label_set() const { return contents_->label_set; }
 
 int64_t Space::n_labelings(int64_t limit) const {
   int64_t count = 1;
@@ -194,6 +203,13 @@ const torch::Tensor& Space::variable_of_coordinate(torch::Device device) const {
   return index.variable_of_coordinate;
 }
 
+const torch::Tensor& Space::starts(torch::Device device) const {
+  auto& index = contents_->index_of(device);
+  const std::scoped_lock lock(contents_->mutex);
+  if (!index.starts.defined()) index.starts = contents_->offsets_locked().slice(0, 0, n_variables()).to(device);
+  return index.starts;
+}
+
 const torch::Tensor& Space::offsets() const {
   const std::scoped_lock lock(contents_->mutex);
   return contents_->offsets_locked();
@@ -203,6 +219,8 @@ nlohmann::json Space::to_json() const {
   nlohmann::json json{{"layout", kLayoutNames[static_cast<int>(layout())]}, {"shape", shape()}};
   if (layout() != Layout::table) {
     json["labels"] = contents_->uniform_labels;
+    if (!label_set().names.empty()) json["label_names"] = label_set().names;
+    if (!label_set().colours.empty()) json["label_colours"] = label_set().colours;
     return json;
   }
   for (int64_t i = 0; i < n_variables(); ++i) {
@@ -220,7 +238,9 @@ Space Space::from_json(const nlohmann::json& json) {
     fail_input("a space of unknown layout '", layout, "'");
   if (layout != "table")
     return uniform(layout == "image" ? Layout::image : Layout::sequence, json.at("shape").get<std::vector<int64_t>>(),
-                   json.at("labels").get<int64_t>());
+                   json.at("labels").get<int64_t>(),
+                   {json.value("label_names", decltype(LabelSet::names){}),
+                    json.value("label_colours", decltype(LabelSet::colours){})});
   std::vector<Variable> variables;
   for (const auto& entry : json.at("variables"))
     variables.push_back({entry.at("name").get<std::string>(), entry.at("labels").get<int64_t>(),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -23,6 +24,13 @@ struct Variable {
   std::vector<std::string> label_names;  ///< empty, or n_labels names
 };
 
+/// What labels are called and which colour (red, green, blue) pictures give them, where all variables share their
+/// labels: the classes of a label map.
+struct LabelSet {
+  std::vector<std::string> names;               ///< empty, or one per label
+  std::vector<std::array<uint8_t, 3>> colours;  ///< empty, or one per label
+};
+
 /// All variables with the same number of labels, so that one dense operation serves them together.
 struct Block {
   int64_t n_labels;           ///< c
@@ -42,8 +50,9 @@ struct Block {
 /// A Space is an immutable value; copies share their contents.
 class Space {
  public:
-  /// n = product of `shape` variables with c labels each: {length}, or {height, width}.
-  static Space uniform(Layout layout, std::vector<int64_t> shape, int64_t n_labels);
+  /// n = product of `shape` variables with c labels each: {length}, or {height, width}. `labels` names and colours the
+  /// c labels of all of them.
+  static Space uniform(Layout layout, std::vector<int64_t> shape, int64_t n_labels, LabelSet labels = {});
   /// One variable per column, each with its own labels.
   static Space table(std::vector<Variable> variables);
 
@@ -68,6 +77,8 @@ class Space {
   std::string variable_name(int64_t variable) const;
   /// The name given, or the label's number.
   std::string label_name(int64_t variable, int64_t label) const;
+  /// Names and colours that all variables share; empty for a table.
+  const LabelSet& label_set() const;
   /// Number of labelings prod_i c_i, or `limit` + 1 where it exceeds the limit.
   int64_t n_labelings(int64_t limit) const;
 
@@ -79,6 +90,8 @@ class Space {
   const torch::Tensor& variables_from_blocks(torch::Device device) const;
   /// [S] int64: the variable that each coordinate belongs to.
   const torch::Tensor& variable_of_coordinate(torch::Device device) const;
+  /// [n] int64: offset(i).
+  const torch::Tensor& starts(torch::Device device) const;
   /// [n + 1] int64 on the CPU: offset(i), and n_coordinates() last.
   const torch::Tensor& offsets() const;
 

@@ -1,6 +1,8 @@
 #include "segre/train/adam.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "segre/core/error.h"
 #include "segre/kernels/adam_kernel.h"
@@ -19,32 +21,85 @@ const torch::Tensor& find(const NamedTensors& state, const std::string& name, co
   return at->second;
 }
 
+// The kernels walk over memory: a gradient must lie in it as its weight does.
+torch::Tensor in_layout_of(const torch::Tensor& weight, const torch::Tensor& gradient) {
+  if (gradient.strides() == weight.strides()) return gradient;
+  return torch::empty_like(weight, gradient.options()).copy_(gradient);
+}
+
 }  // namespace
 
 Adam::Adam(const std::vector<std::pair<std::string, torch::Tensor>>& parameters, const AdamOptions& options)
     : options_(options) {
-  for (const auto& [name, weight] : parameters)
-    slots_.push_back({name, weight, torch::zeros_like(weight), torch::zeros_like(weight), weight.detach().clone()});
+  for (const auto& [name, parameter] : parameters) {
+    const auto weight = parameter.detach();
+    slots_.push_back({name, parameter, weight, torch::zeros_like(weight), torch::zeros_like(weight), weight.clone()});
+  }
+}
+
+kernels::AdamStep Adam::numbers(double lr) const {
+  const auto k = static_cast<double>(n_steps_ + 1);
+  return {options_.beta1,
+          options_.beta2,
+          options_.eps,
+          lr / (1.0 - std::pow(options_.beta1, k)),
+          1.0 / std::sqrt(1.0 - std::pow(options_.beta2, k)),
+          std::min(options_.ema, k / (k + 9.0))};
+}
+
+double Adam::gradient_norm() const {
+  double sum = 0.0;
+  for (const Slot& slot : slots_) {
+    const auto& gradient = slot.parameter.grad();
+    if (!gradient.defined()) continue;
+    const auto norm = torch::linalg_vector_norm(gradient, 2, std::nullopt, false, torch::kFloat64).item<double>();
+    sum += norm * norm;
+  }
+  return std::sqrt(sum);
 }
 
 void Adam::step(double lr) {
   const torch::NoGradGuard no_grad;
+  const auto step_numbers = numbers(lr);
+  const double norm = gradient_norm();
+  if (!std::isfinite(norm))
+    fail("the gradient is not finite at step ", n_steps_, "; a smaller train.lr, or train.clip, may help");
+  const double scale = options_.clip > 0.0 && norm > options_.clip ? options_.clip / norm : 1.0;
   ++n_steps_;
-  const auto k = static_cast<double>(n_steps_);
-  const kernels::AdamStep numbers{options_.beta1,
-                                  options_.beta2,
-                                  options_.eps,
-                                  lr / (1.0 - std::pow(options_.beta1, k)),
-                                  1.0 / std::sqrt(1.0 - std::pow(options_.beta2, k)),
-                                  std::min(options_.ema, k / (k + 9.0))};
   for (Slot& slot : slots_) {
-    auto weight = slot.weight.detach();
-    const auto& gradient = slot.weight.grad();
+    const auto& gradient = slot.parameter.grad();
     if (!gradient.defined()) continue;
-    const auto update = kernels::serves(weight) ? kernels::adam_ : kernels::adam_plain_;
-    update(weight, gradient, slot.m, slot.v, slot.average, numbers);
-    slot.weight.mutable_grad().reset();
+    auto scaled = gradient.to(slot.weight.scalar_type());
+    if (scale != 1.0) scaled = scaled * scale;
+    const auto update = kernels::serves(slot.weight) ? kernels::adam_ : kernels::adam_plain_;
+    update(slot.weight, in_layout_of(slot.weight, scaled), slot.m, slot.v, slot.average, step_numbers);
+    if (!slot.parameter.is_alias_of(slot.weight)) slot.parameter.detach().copy_(slot.weight);
+    slot.parameter.mutable_grad().reset();
   }
+}
+
+void Adam::step_on_device(const std::vector<torch::Tensor>& gradients, const torch::Tensor& step_numbers,
+                          const torch::Tensor& go) {
+  const torch::NoGradGuard no_grad;
+  std::vector<kernels::AdamSegment> segments;
+  for (size_t k = 0; k < slots_.size(); ++k) {
+    const Slot& slot = slots_[k];
+    if (!gradients[k].defined()) continue;
+    const bool shortened = slot.parameter.scalar_type() != slot.weight.scalar_type();
+    segments.push_back({slot.weight, in_layout_of(slot.weight, gradients[k]), slot.m, slot.v, slot.average,
+                        shortened ? slot.parameter.detach() : torch::Tensor()});
+  }
+  const auto norm_squared = kernels::squared_norm(segments);
+  go.mul_(norm_squared.isfinite());
+  const auto scale =
+      options_.clip > 0.0 ? (options_.clip / norm_squared.sqrt()).clamp_max(1.0) : torch::ones_like(norm_squared);
+  kernels::adam_cuda_(segments, step_numbers, scale, go);
+}
+
+NamedTensors Adam::weights() const {
+  NamedTensors out;
+  for (const Slot& slot : slots_) out[slot.name] = slot.weight;
+  return out;
 }
 
 NamedTensors Adam::average() const {
@@ -56,6 +111,7 @@ NamedTensors Adam::average() const {
 NamedTensors Adam::state() const {
   NamedTensors out{{kStepName, torch::tensor(n_steps_, torch::kInt64)}};
   for (const Slot& slot : slots_) {
+    out["weights." + slot.name] = slot.weight;
     out["adam.m." + slot.name] = slot.m;
     out["adam.v." + slot.name] = slot.v;
     out["ema." + slot.name] = slot.average;
@@ -67,6 +123,8 @@ void Adam::load(const NamedTensors& state) {
   const torch::NoGradGuard no_grad;
   n_steps_ = find(state, kStepName, torch::tensor(n_steps_, torch::kInt64)).item<int64_t>();
   for (Slot& slot : slots_) {
+    slot.weight.copy_(find(state, "weights." + slot.name, slot.weight));
+    if (!slot.parameter.is_alias_of(slot.weight)) slot.parameter.detach().copy_(slot.weight);
     slot.m.copy_(find(state, "adam.m." + slot.name, slot.m));
     slot.v.copy_(find(state, "adam.v." + slot.name, slot.v));
     slot.average.copy_(find(state, "ema." + slot.name, slot.average));

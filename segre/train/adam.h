@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "segre/io/safetensors.h"
+#include "segre/kernels/adam_kernel.h"
 
 namespace segre {
 
@@ -11,25 +12,36 @@ struct AdamOptions {
   double beta2 = 0.999;  ///< decay of the mean squared gradient
   double eps = 1e-8;     ///< added to the root of the latter
   double ema = 0.999;    ///< decay of the averaged weights; 0: no average, the weights themselves
+  double clip = 0.0;     ///< largest norm of all gradients together; longer ones are shortened to it; 0: any
 };
 
 /// Adam (Kingma and Ba, 2015) with an exponential moving average of the weights, in one pass over each parameter:
 ///   m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  w -= lr (m / (1-b1^k)) / (sqrt(v / (1-b2^k)) + eps);  a = d a +
 ///   (1-d) w
-/// where d = min(ema, k/(k+9)) forgets the first steps quickly. float32 on the CPU runs fused; anything else runs the
-/// definition.
+/// where d = min(ema, k/(k+9)) forgets the first steps quickly. float32 on the CPU and anything on CUDA runs fused;
+/// the rest runs the definition. Weights are kept in float32: parameters that have become shorter since
+/// (Field::reduce_precision) follow as rounded copies.
 class Adam {
  public:
   /// `parameters` by name; the average starts at their present values.
   Adam(const std::vector<std::pair<std::string, torch::Tensor>>& parameters, const AdamOptions& options);
 
-  /// One step with the parameters' gradients, which it clears.
+  /// One step with the parameters' gradients, which it clears. Error, and nothing changed, where one is not finite.
   void step(double lr);
+  /// The numbers of the next step at this learning rate, bias corrections included.
+  kernels::AdamStep numbers(double lr) const;
+  /// The step on CUDA, all of it on the device, so that it can be captured: `numbers` are kernels::adam_numbers
+  /// [9]; nothing happens where `go` [1] is 0, and a gradient that is not finite sets it to 0. The caller counts it.
+  void step_on_device(const std::vector<torch::Tensor>& gradients, const torch::Tensor& numbers,
+                      const torch::Tensor& go);
+  void count_step() { ++n_steps_; }
   /// Steps taken.
   int64_t n_steps() const { return n_steps_; }
+  /// The weights in float32 by parameter name.
+  NamedTensors weights() const;
   /// The averaged weights by parameter name.
   NamedTensors average() const;
-  /// Moments and averages, named "adam.m.*", "adam.v.*", "ema.*", and the step count; for checkpoints.
+  /// Weights, moments and averages, named "weights.*", "adam.m.*", "adam.v.*", "ema.*", and the step count.
   NamedTensors state() const;
   /// Restores what state() gave.
   void load(const NamedTensors& state);
@@ -37,8 +49,11 @@ class Adam {
  private:
   struct Slot {
     std::string name;
-    torch::Tensor weight, m, v, average;
+    torch::Tensor parameter;              // what the network computes with
+    torch::Tensor weight, m, v, average;  // float32; weight shares the parameter's memory unless that was shortened
   };
+  double gradient_norm() const;
+
   std::vector<Slot> slots_;
   AdamOptions options_;
   int64_t n_steps_ = 0;

@@ -20,6 +20,7 @@ torch::Tensor endpoint_error(const Model& model, const PathSample& sample, const
 // Gradients of `output` in the field's parameters, given its own (none for a scalar).
 std::vector<torch::Tensor> gradients_of(const torch::Tensor& output, const Field& field,
                                         const torch::Tensor& grad_output) {
+  if (!at::GradMode::is_enabled()) return {};
   std::vector<torch::Tensor> parameters;
   for (const auto& [name, parameter] : field.parameters()) parameters.push_back(parameter);
   return torch::autograd::grad({output}, parameters, {grad_output}, /*retain_graph=*/std::nullopt,

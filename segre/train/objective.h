@@ -21,9 +21,9 @@ struct ObjectiveValue {
 /// Whether an objective needs PathSample::velocity.
 WithVelocity needs_velocity(Objective objective);
 
-/// Evaluates the objective. Touches nothing else, so several threads may work on parts of a batch at once. Cross
-/// entropy on float32 CPU tensors is one fused pass (kernels::cross_entropy); everything else is differentiated by
-/// LibTorch.
+/// Evaluates the objective; where gradients are off (NoGradGuard), without them. Touches nothing else, so several
+/// threads may work on parts of a batch at once. Cross entropy on float32 CPU tensors is one fused pass
+/// (kernels::cross_entropy); everything else is differentiated by LibTorch.
 ObjectiveValue evaluate(const Model& model, const PathSample& sample, Objective objective);
 
 }  // namespace segre

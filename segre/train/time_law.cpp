@@ -1,9 +1,7 @@
 #include "segre/train/time_law.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "segre/core/error.h"
 
@@ -14,85 +12,88 @@ constexpr int kBins = 64;
 constexpr double kMemory = 0.99;  // decay of the running mean per batch
 constexpr double kUniformShare =
     0.1;  // part of the probability that stays uniform: no bin starves, weights stay below 10
-const char* const kStateName = "time_law.information";
+constexpr double kLeastInformation = 1e-12;  // keeps the law proper where every error is 0
+const char* const kSumName = "time_law.sum";
+const char* const kMassName = "time_law.mass";
 
 }  // namespace
 
-TimeLaw::TimeLaw(TimeLawKind kind, std::shared_ptr<const Path> path, double t1, bool reweight)
+TimeLaw::TimeLaw(TimeLawKind kind, std::shared_ptr<const Path> path, double t1, bool reweight,
+                 torch::TensorOptions options)
     : kind_(kind),
       path_(std::move(path)),
       t_max_(kind == TimeLawKind::uniform ? path_->t_end() : t1),
-      reweight_(reweight) {
+      reweight_(reweight),
+      options_(options),
+      sum_(torch::zeros({kBins}, options.dtype(torch::kFloat64))),
+      mass_(torch::zeros_like(sum_)) {
   if (std::isinf(t_max_))
     fail_input("train.time_law = \"uniform\": the ", path_->name(),
                " path has no end; choose \"decision\" or \"information\"");
-  if (kind_ != TimeLawKind::uniform) information_.assign(kBins, 1.0);
 }
 
-std::vector<double> TimeLaw::shares() const {
-  const double total = std::accumulate(information_.begin(), information_.end(), 0.0);
-  std::vector<double> out(kBins);
-  for (int k = 0; k < kBins; ++k) out[k] = kUniformShare / kBins + (1.0 - kUniformShare) * information_[k] / total;
-  return out;
+torch::Tensor TimeLaw::information() const {
+  const auto seen = mass_ > 0.0;
+  const auto mean = torch::where(seen, sum_ / mass_, torch::zeros_like(sum_));
+  const auto typical = mean.sum() / seen.sum().clamp_min(1);
+  // A law that has seen nothing, or nothing but zeros, is uniform.
+  return torch::where(seen, mean, typical).clamp_min(kLeastInformation);
 }
 
-TimeLaw::Draw TimeLaw::draw(const RandomStream& random, uint64_t first_item, int64_t count,
-                            torch::TensorOptions options) const {
-  auto u = fill_uniform(torch::empty({count}), random, first_item);
+torch::Tensor TimeLaw::uniforms(const RandomStream& random, uint64_t first_item, int64_t count) {
+  const auto u = fill_uniform(torch::empty({count}), random, first_item);
   // Rounding may reach 1, where the path ends and its noise is 0.
-  u = ((u + torch::arange(count)) / static_cast<double>(count)).clamp_max_(1.0 - 0x1p-24);
-  auto weight = torch::ones({count});
-  if (kind_ != TimeLawKind::information) return {(u * t_max_).to(options), weight.to(options)};
-  // Inverse of the piecewise linear distribution function; u rises, so one walk over the bins serves all.
-  const auto share = shares();
-  auto* time = u.data_ptr<float>();
-  auto* importance = weight.data_ptr<float>();
-  int bin = 0;
-  double before = 0.0;
-  for (int64_t b = 0; b < count; ++b) {
-    while (bin + 1 < kBins && time[b] >= before + share[bin]) before += share[bin++];
-    const double within = std::clamp((time[b] - before) / share[bin], 0.0, 1.0);
-    time[b] = static_cast<float>(t_max_ * (bin + within) / kBins);
-    if (reweight_) importance[b] = static_cast<float>(1.0 / (kBins * share[bin]));
-  }
-  return {u.to(options), weight.to(options)};
+  return ((u + torch::arange(count)) / static_cast<double>(count)).clamp_max_(1.0 - 0x1p-24);
+}
+
+TimeLaw::Draw TimeLaw::at(const torch::Tensor& u) const {
+  if (kind_ != TimeLawKind::information) return {(u * t_max_).to(options_), torch::ones_like(u, options_)};
+  // Inverse of the piecewise linear distribution function.
+  const auto known = information();
+  const auto share = kUniformShare / kBins + (1.0 - kUniformShare) * known / known.sum();
+  const auto below = share.cumsum(0);
+  const auto wanted = u.to(torch::kFloat64);
+  const auto bin = torch::searchsorted(below, wanted, /*out_int32=*/false, /*right=*/true).clamp_max(kBins - 1);
+  const auto share_there = share.index_select(0, bin);
+  const auto within = ((wanted - below.index_select(0, bin)) / share_there + 1.0).clamp(0.0, 1.0);
+  const auto t = (bin + within) * (t_max_ / kBins);
+  return {t.to(options_), reweight_ ? (1.0 / (kBins * share_there)).to(options_) : torch::ones_like(u, options_)};
 }
 
 void TimeLaw::learn(const torch::Tensor& t, const torch::Tensor& error) {
   if (kind_ == TimeLawKind::uniform) return;
-  const auto times = t.to(torch::kCPU).to(torch::kFloat64).contiguous();
-  const auto errors = error.to(torch::kCPU).to(torch::kFloat64).contiguous();
-  std::vector<double> sum(kBins, 0.0);
-  std::vector<int64_t> n(kBins, 0);
-  for (int64_t b = 0; b < times.numel(); ++b) {
-    const double at = times.data_ptr<double>()[b];
-    const auto point = path_->at(at);
-    // 1/2 d/dt (a/s)^2 = (a/s^3) (a' s - a s')
-    const double rate = point.a / (point.s * point.s * point.s) * (point.da * point.s - point.a * point.ds);
-    const int bin = std::min(kBins - 1, static_cast<int>(at / t_max_ * kBins));
-    sum[bin] += rate * errors.data_ptr<double>()[b];
-    ++n[bin];
-  }
-  for (int k = 0; k < kBins; ++k)
-    if (n[k] > 0) information_[k] = kMemory * information_[k] + (1.0 - kMemory) * sum[k] / static_cast<double>(n[k]);
+  const auto times = t.to(torch::kFloat64);
+  const auto point = path_->at(times);
+  const auto information = information_rate(point) * error.to(torch::kFloat64);
+  // As a product with the bins' indicators: sums in a fixed order on every device.
+  const auto bin = (times * (kBins / t_max_)).to(torch::kInt64).clamp_max(kBins - 1);
+  const auto inside = (torch::arange(kBins, bin.options()).unsqueeze(1) == bin).to(torch::kFloat64);
+  const auto count = inside.sum(1);
+  const auto seen = count > 0.0;
+  const auto mean = inside.mv(information) / count;
+  sum_.copy_(torch::where(seen, kMemory * sum_ + (1.0 - kMemory) * mean, sum_));
+  mass_.copy_(torch::where(seen, kMemory * mass_ + (1.0 - kMemory), mass_));
 }
 
 double TimeLaw::nats() const {
-  if (kind_ == TimeLawKind::uniform) return std::numeric_limits<double>::quiet_NaN();
-  return t_max_ / kBins * std::accumulate(information_.begin(), information_.end(), 0.0);
+  if (kind_ == TimeLawKind::uniform || mass_.sum().item<double>() == 0.0)
+    return std::numeric_limits<double>::quiet_NaN();
+  return t_max_ / kBins * information().sum().item<double>();
 }
 
 NamedTensors TimeLaw::state() const {
   if (kind_ == TimeLawKind::uniform) return {};
-  return {{kStateName, torch::tensor(information_, torch::kFloat64)}};
+  return {{kSumName, sum_}, {kMassName, mass_}};
 }
 
 void TimeLaw::load(const NamedTensors& state) {
   if (kind_ == TimeLawKind::uniform) return;
-  const auto at = state.find(kStateName);
-  if (at == state.end() || at->second.numel() != kBins)
-    fail_input("the checkpoint has no tensor ", kStateName, " of ", kBins, " numbers");
-  std::copy_n(at->second.data_ptr<double>(), kBins, information_.begin());
+  for (const auto& [name, target] : {std::pair{kSumName, &sum_}, std::pair{kMassName, &mass_}}) {
+    const auto at = state.find(name);
+    if (at == state.end() || at->second.numel() != kBins)
+      fail_input("the checkpoint has no tensor ", name, " of ", kBins, " numbers");
+    target->copy_(at->second);
+  }
 }
 
 }  // namespace segre

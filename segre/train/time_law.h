@@ -14,20 +14,24 @@ enum class TimeLawKind {
 };
 
 /// Draws times for training. The information law samples more where the integrand of the likelihood bound,
-/// 1/2 d/dt(a^2/s^2) |u_beta - D|^2, is large: a histogram over [0, t1], an average over past batches. Its objective is
-/// then the mean over that law; with `reweight` items carry the weight (1/t1)/density(t), which makes it the mean over
-/// uniform times again (on the toys a little less accurate). Times are
+/// 1/2 d/dt(a^2/s^2) |u_beta - D|^2, is large: a histogram over [0, t1], an average over past batches that starts from
+/// the first of them. Its objective is then the mean over that law; with `reweight` items carry the weight
+/// (1/t1)/density(t), which makes it the mean over uniform times again (on the toys a little less accurate). Times are
 /// stratified: item b of B has the b-th of B equal shares of probability.
 class TimeLaw {
  public:
-  TimeLaw(TimeLawKind kind, std::shared_ptr<const Path> path, double t1, bool reweight = false);
+  /// `options` say where it works: all of it is tensor operations there, so a captured CUDA step needs no host.
+  TimeLaw(TimeLawKind kind, std::shared_ptr<const Path> path, double t1, bool reweight = false,
+          torch::TensorOptions options = torch::kFloat32);
 
   struct Draw {
     torch::Tensor t;       ///< [B]
     torch::Tensor weight;  ///< [B]
   };
-  /// Times of the items first_item ... of the stream, one batch.
-  Draw draw(const RandomStream& random, uint64_t first_item, int64_t count, torch::TensorOptions options) const;
+  /// Uniform numbers of the items first_item ... of the stream, one batch, rising: [count] float32 on the CPU.
+  static torch::Tensor uniforms(const RandomStream& random, uint64_t first_item, int64_t count);
+  /// The times where the law's distribution function has the values u [B].
+  Draw at(const torch::Tensor& u) const;
   /// Learns from a batch: the times and |u_beta - D|^2 there. Does nothing for the uniform law, whose times reach t
   /// = 1.
   void learn(const torch::Tensor& t, const torch::Tensor& error);
@@ -41,13 +45,15 @@ class TimeLaw {
   void load(const NamedTensors& state);
 
  private:
-  std::vector<double> shares() const;  // probability of each bin
+  torch::Tensor information() const;  // [bins], the running mean, or that of all bins where a bin has seen nothing
 
   TimeLawKind kind_;
   std::shared_ptr<const Path> path_;
   double t_max_;
   bool reweight_;
-  std::vector<double> information_;  // per bin of [0, t1], running mean
+  torch::TensorOptions options_;
+  // Per bin of [0, t1], float64: running sum of the information and of its weights, both decaying alike.
+  torch::Tensor sum_, mass_;
 };
 
 }  // namespace segre

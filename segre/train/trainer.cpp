@@ -17,9 +17,6 @@ void copy_from(const torch::Tensor& target, const NamedTensors& state, const std
   target.copy_(at->second);
 }
 
-// Items that one thread takes through the network at a time: their activations stay in its cache.
-constexpr int64_t kShardRows = 256;
-
 // Losses end to end, gradients added in order.
 ObjectiveValue combine(std::vector<ObjectiveValue> shards) {
   if (shards.size() == 1) return std::move(shards.front());
@@ -41,35 +38,52 @@ ObjectiveValue combine(std::vector<ObjectiveValue> shards) {
   return out;
 }
 
+[[noreturn]] void fail_non_finite(double loss, int64_t step) {
+  fail("the loss is ", loss, " at step ", step, "; a smaller train.lr may help");
+}
+
 // Rows of S floats alive at once in a step: noise, path, softmax, logits, gradient and what autograd keeps.
 constexpr int64_t kRowsPerItem = 10;
 
 }  // namespace
 
-Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& options, uint64_t seed)
+Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& options, uint64_t seed,
+                 torch::ScalarType compute)
     : model_(std::move(model)),
       source_(source),
       options_(options),
       seed_(seed),
-      law_(options.time_law, model_.shared_path(), decision_time(model_.space(), model_.path()), options.reweight),
-      adam_(model_.field().parameters(), options.adam) {
+      law_(options.time_law, model_.shared_path(), decision_time(model_.space(), model_.path()), options.reweight,
+           model_.options()),
+      adam_(model_.field().parameters(), options.adam),
+      losses_(torch::zeros({kLossRing}, model_.options())),
+      go_(torch::ones({1}, model_.options())) {
   if (options_.objective == Objective::cross_entropy && model_.form() == Form::velocity)
     fail_input(
         "train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no "
         "label logits");
+  const auto device = model_.options().device();
   const auto per_item =
       static_cast<double>(kRowsPerItem * model_.space().n_coordinates() + model_.field().n_activations());
   require_memory(4.0 * static_cast<double>(options_.batch) * per_item,
-                 concat("a batch of ", options_.batch, " items of the ", model_.space().describe()),
-                 model_.options().device());
+                 concat("a batch of ", options_.batch, " items of the ", model_.space().describe()), device);
+  // Adam holds the weights in float32 from here on.
+  if (compute != torch::kFloat32) model_.field().reduce_precision(compute);
+  model_.field().set_training(true);
+  if (device.is_cpu()) return;
+  if (const Dataset* dataset = source_.dataset();
+      dataset != nullptr && static_cast<int64_t>(dataset->labels.nbytes()) < available_memory(device) / 2)
+    resident_ = dataset->labels.to(device);
+  captured_ = std::make_unique<CapturedStep>([this](const StepInputs& inputs) { run_on_device(inputs); }, device);
 }
 
-ObjectiveValue Trainer::evaluate_batch(const torch::Tensor& labels, const TimeLaw::Draw& time,
-                                       uint64_t first_item) const {
+Trainer::~Trainer() = default;
+
+ObjectiveValue Trainer::evaluate_shards(const torch::Tensor& labels, const TimeLaw::Draw& time,
+                                        uint64_t first_item) const {
   const int64_t n = labels.size(0);
-  // Batch normalisation needs the whole batch at once, and a GPU wants it.
-  const bool whole = !labels.device().is_cpu() || !model_.field().buffers().empty();
-  const int64_t rows = whole ? n : kShardRows;
+  // Batch normalisation needs the whole batch at once.
+  const int64_t rows = model_.field().buffers().empty() ? model_.field().shard_rows() : n;
   std::vector<ObjectiveValue> shards((n + rows - 1) / rows);
   at::parallel_for(0, static_cast<int64_t>(shards.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
@@ -86,35 +100,121 @@ ObjectiveValue Trainer::evaluate_batch(const torch::Tensor& labels, const TimeLa
   return combine(std::move(shards));
 }
 
-double Trainer::step() {
+StepInputs Trainer::inputs_of(int64_t step) const {
+  const auto first_item = static_cast<uint64_t>(step) * static_cast<uint64_t>(options_.batch);
+  const RandomStream order{seed_, Purpose::training_data};
+  StepInputs inputs;
+  if (resident_.defined()) {
+    inputs.rows = stream_rows(order, first_item, options_.batch, source_.n_items(), source_.dataset()->mirror);
+  } else {
+    inputs.labels = source_.items(order, first_item, options_.batch);
+    if (captured_) inputs.labels = inputs.labels.to(label_type(model_.space()));
+  }
+  inputs.u = TimeLaw::uniforms({seed_, Purpose::training_time}, first_item, options_.batch);
+  const auto first_noise = first_item * static_cast<uint64_t>(model_.space().n_coordinates());
+  inputs.counters = torch::tensor({static_cast<int64_t>(first_noise), step % kLossRing}, torch::kInt64);
+  const auto numbers = kernels::adam_numbers(adam_.numbers(learning_rate(options_.schedule, step, options_.steps)));
+  inputs.numbers = torch::tensor(at::ArrayRef<float>(numbers.data(), numbers.size()));
+  return inputs;
+}
+
+void Trainer::run_on_cpu(const StepInputs& inputs) {
   const int64_t number = n_steps();
-  const auto first_item = static_cast<uint64_t>(number) * static_cast<uint64_t>(options_.batch);
-  const auto device = model_.options().device();
-  const auto labels = source_.items({seed_, Purpose::training_data}, first_item, options_.batch).to(device);
-  const auto time = law_.draw({seed_, Purpose::training_time}, first_item, options_.batch, model_.options());
-  model_.field().set_training(true);
-  const ObjectiveValue value = evaluate_batch(labels, time, first_item);
+  const auto time = law_.at(inputs.u);
+  const ObjectiveValue value =
+      evaluate_shards(inputs.labels, time, static_cast<uint64_t>(number) * static_cast<uint64_t>(options_.batch));
   const double loss = (time.weight * value.loss).mean().item<double>();
-  if (!std::isfinite(loss)) fail("the loss is ", loss, " at step ", number, "; a smaller train.lr may help");
-  law_.learn(time.t, value.error);
+  if (!std::isfinite(loss)) fail_non_finite(loss, number);
   const auto& parameters = model_.field().parameters();
   for (size_t k = 0; k < parameters.size(); ++k) parameters[k].second.mutable_grad() = value.gradients[k];
   adam_.step(learning_rate(options_.schedule, number, options_.steps));
-  return loss;
+  losses_[number % kLossRing] = loss;
+  law_.learn(time.t, value.error);
+}
+
+// Captured: nothing here may wait for the device or depend on values the host knows only at the first call.
+void Trainer::run_on_device(const StepInputs& inputs) {
+  const auto labels =
+      resident_.defined() ? gather_items(*source_.dataset(), resident_, inputs.rows) : inputs.labels.to(torch::kInt64);
+  const auto time = law_.at(inputs.u);
+  auto sample = sample_path(model_.space(), model_.path(), labels, time.t, {seed_, Purpose::training_noise},
+                            inputs.counters.slice(0, 0, 1), needs_velocity(options_.objective));
+  sample.weight = time.weight;
+  const ObjectiveValue value = evaluate(model_, sample, options_.objective);
+  const auto loss = (time.weight * value.loss).mean().view(1);
+  losses_.index_copy_(0, inputs.counters.slice(0, 1, 2), loss);
+  go_.mul_(loss.isfinite());
+  law_.learn(time.t, value.error);
+  adam_.step_on_device(value.gradients, inputs.numbers, go_);
+}
+
+void Trainer::advance() {
+  const auto inputs = inputs_of(n_steps());
+  if (!captured_) return run_on_cpu(inputs);
+  (*captured_)(inputs);
+  adam_.count_step();
+}
+
+void Trainer::wait() const {
+  if (captured_) captured_->synchronize();
+}
+
+std::vector<double> Trainer::take_losses() {
+  wait();
+  const auto ring = losses_.to(torch::kCPU);
+  const bool good = !captured_ || go_.item<float>() != 0.0f;
+  std::vector<double> losses;
+  for (; n_taken_ < n_steps(); ++n_taken_) {
+    const double loss = ring[n_taken_ % kLossRing].item<double>();
+    if (!std::isfinite(loss)) fail_non_finite(loss, n_taken_);
+    losses.push_back(loss);
+  }
+  if (!good)
+    fail("a gradient was not finite between steps ", n_taken_ - static_cast<int64_t>(losses.size()), " and ",
+         n_taken_ - 1, "; a smaller train.lr or train.clip may help");
+  return losses;
+}
+
+double Trainer::step() {
+  advance();
+  return take_losses().back();
+}
+
+double Trainer::nats() const {
+  wait();
+  return law_.nats();
+}
+
+NamedTensors Trainer::average() const {
+  wait();
+  NamedTensors out = adam_.average();
+  for (const auto& [name, buffer] : model_.field().buffers()) out["buffers." + name] = buffer;
+  return out;
 }
 
 NamedTensors Trainer::state() const {
+  wait();
   NamedTensors out = adam_.state();
   out.merge(law_.state());
-  for (const auto& [name, weight] : model_.field().parameters()) out["weights." + name] = weight;
   for (const auto& [name, buffer] : model_.field().buffers()) out["buffers." + name] = buffer;
   return out;
 }
 
 void Trainer::load(const NamedTensors& state) {
-  load_weights(model_.field(), state, /*averaged=*/false);
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, buffer] : model_.field().buffers()) copy_from(buffer, state, "buffers." + name);
   adam_.load(state);
   law_.load(state);
+  n_taken_ = n_steps();
+  wait();  // the copies above are not on the step's stream
+}
+
+int64_t total_steps(const TrainOptions& options, const DataSource& source) {
+  if (options.epochs == 0) return options.steps;
+  if (source.n_items() == 0)
+    fail_input("train.epochs = ", options.epochs,
+               ": the data are drawn without end and have no epochs; set train.steps");
+  return std::max<int64_t>(1, options.epochs * source.n_items() / options.batch);
 }
 
 void load_weights(Field& field, const NamedTensors& state, bool averaged) {

@@ -104,9 +104,10 @@ TEST_F(CliSample, AnUnknownSamplerListsTheSamplers) {
 }
 
 TEST_F(CliSample, AnotherExtensionIsRefused) {
-  for (const char* name : {"s.txt", "s", "csv"})
-    EXPECT_EQ(sample_error(name),
-              concat("--out ", name, ": expected a file that ends in .csv or .npy, or - for CSV on standard output"));
+  for (const char* name : {"s.txt", "s.jpeg"})
+    EXPECT_EQ(sample_error(name), concat("--out ", name,
+                                         ": expected a file that ends in .csv, .npy or .png, a folder for label maps, "
+                                         "or - for CSV on standard output"));
 }
 
 TEST_F(CliSample, PicturesOfATableAreRefusedWithTheReason) {

@@ -141,5 +141,17 @@ TEST(Rng, CudaGivesTheBitsOfTheCpu_CUDA) {
     }
 }
 
+TEST(Rng, TheFirstIndexMayLieInMemory) {
+  const auto expected = fill_normal(torch::empty({37}), kStream, 1001);
+  EXPECT_TRUE(torch::equal(fill_normal(torch::empty({37}), kStream, torch::tensor({1001}, torch::kInt64)), expected));
+}
+
+TEST(Rng, TheFirstIndexMayLieInMemoryOfTheDevice_CUDA) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
+  const auto index = torch::tensor({int64_t{1} << 40}, torch::kInt64).to(torch::kCUDA);
+  const auto found = fill_normal(torch::empty({1003}, torch::kCUDA), kStream, index);
+  EXPECT_TRUE(torch::equal(found.cpu(), fill_normal(torch::empty({1003}), kStream, uint64_t{1} << 40)));
+}
+
 }  // namespace
 }  // namespace segre

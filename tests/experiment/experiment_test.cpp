@@ -16,6 +16,8 @@ const char* const kOther = R"(seed = 5
 
 [data]
 source = "mixture"
+validation = "pinwheel"
+holdout = 0.125
 
 [path]
 kind = "ray"
@@ -32,12 +34,19 @@ classes = 9
 batch_norm = true
 time_features = 3
 input_gain = 2.5
+channels = 64
+channel_mult = [1, 3]
+res_blocks = 3
+attention_at = [8, 16]
+heads = 2
+precision = "float32"
 
 [train]
 objective = "metric"
 time_law = "uniform"
 reweight = true
 steps = 17
+epochs = 6
 batch = 19
 lr = 0.001
 warmup = 7
@@ -46,6 +55,15 @@ beta1 = 0.8
 beta2 = 0.95
 adam_eps = 1e-06
 ema = 0.5
+clip = 1.5
+
+[watch]
+every = 21
+items = 22
+grid = 23
+keep = 24
+save_seconds = 12.5
+tensorboard = true
 
 [sample]
 sampler = "heun"
@@ -94,8 +112,18 @@ TEST(Experiment, KeysReachWhatTheyAreNamedAfter) {
   schema_of(e).read_text(kOther, "other.toml");
   EXPECT_EQ(e.seed, 5);
   EXPECT_EQ(e.data, "mixture");
+  EXPECT_EQ(e.validation, "pinwheel");
+  EXPECT_EQ(e.holdout, 0.125);
   EXPECT_EQ(e.path.kind, PathKind::ray);
   EXPECT_EQ(e.net.hidden, (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(e.net.unet.channel_mult, (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(e.net.unet.attention_at, (std::vector<int64_t>{8, 16}));
+  EXPECT_EQ(e.net.precision, NetPrecision::float32);
+  EXPECT_EQ(e.train.epochs, 6);
+  EXPECT_EQ(e.train.adam.clip, 1.5);
+  EXPECT_EQ(e.watch.every, 21);
+  EXPECT_EQ(e.watch.keep, 24);
+  EXPECT_EQ(e.watch.save_seconds, 12.5);
   EXPECT_EQ(e.train.schedule.lr, 0.001);
   EXPECT_EQ(e.train.adam.beta1, 0.8);
   EXPECT_EQ(e.train.adam.beta2, 0.95);

@@ -1,5 +1,6 @@
 #include "segre/experiment/run.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -30,7 +31,8 @@ std::set<std::string> checkpoints_in(const fs::path& run) {
 RunDirectory run_with(const fs::path& path, const std::vector<int64_t>& steps) {
   RunDirectory run(path);
   run.create();
-  for (const int64_t step : steps) run.save(step, {{"n", torch::tensor(step, torch::kInt64)}}, test::binary_space(2));
+  for (const int64_t step : steps)
+    run.save(step, {{"n", torch::tensor(step, torch::kInt64)}}, test::binary_space(2), {});
   return run;
 }
 
@@ -55,6 +57,71 @@ TEST(RunDirectory, KeepsTheLastTwoCheckpoints) {
   EXPECT_EQ(checkpoints_in(run.path()), (std::set<std::string>{"step-0000000000010", "step-0000000000200"}));
 }
 
+TEST(RunDirectory, KeepsAsManyAsAsked) {
+  const ScratchFolder folder;
+  RunDirectory run(folder / "run");
+  run.create();
+  Experiment e;
+  e.watch.keep = 1;
+  for (const int64_t step : {5, 10, 200}) run.save(step, {}, test::binary_space(2), e);
+  EXPECT_EQ(checkpoints_in(run.path()), (std::set<std::string>{"step-0000000000200"}));
+}
+
+TEST(RunDirectory, TheBestCheckpointStaysBesideTheLast) {
+  const ScratchFolder folder;
+  const auto run = run_with(folder / "run", {5, 10});
+  run.mark_best(5, 0.75);
+  run_with(folder / "run", {15, 20, 25});
+  EXPECT_EQ(checkpoints_in(run.path()),
+            (std::set<std::string>{"best.json", "step-0000000000005", "step-0000000000020", "step-0000000000025"}));
+  EXPECT_EQ(run.best()->filename(), "step-0000000000005");
+  EXPECT_EQ(run.latest()->filename(), "step-0000000000025");
+  // Another becomes the best: the old one goes with the next checkpoint.
+  run.mark_best(25, 0.5);
+  run_with(folder / "run", {30, 35, 40});
+  EXPECT_EQ(checkpoints_in(run.path()),
+            (std::set<std::string>{"best.json", "step-0000000000025", "step-0000000000035", "step-0000000000040"}));
+}
+
+TEST(RunDirectory, KnowsTheBestLoss) {
+  const ScratchFolder folder;
+  const auto run = run_with(folder / "run", {5, 10});
+  EXPECT_EQ(run.best(), std::nullopt);
+  EXPECT_TRUE(std::isinf(run.best_loss()));
+  run.mark_best(5, 0.1);
+  EXPECT_EQ(run.best_loss(), 0.1);
+  fs::remove_all(*run.best());  // by hand
+  EXPECT_EQ(run.best(), std::nullopt);
+  EXPECT_TRUE(std::isinf(run.best_loss()));
+}
+
+TEST(RunDirectory, ABrokenNoteOfTheBestIsNamed) {
+  const ScratchFolder folder;
+  const auto run = run_with(folder / "run", {5});
+  const auto file = run.path() / "checkpoints" / "best.json";
+  for (const char* text : {"{", "[]", "{\"step\": \"five\"}"}) {
+    write_text(file, text);
+    EXPECT_TRUE(contains(input_error([&] { run.best_loss(); }), file.string())) << text;
+  }
+}
+
+TEST(RunDirectory, CreateClearsWhatACrashLeft) {
+  const ScratchFolder folder;
+  const auto run = run_with(folder / "run", {5});
+  const std::vector<fs::path> left{run.path() / ".config.toml.tmp-17",
+                                   run.path() / "checkpoints/.step-0000000000009.tmp-1",
+                                   run.path() / "samples/.step-0000000000009.png.tmp-3"};
+  write_text(left[0], "half");
+  fs::create_directory(left[1]);
+  write_text(left[1] / "model.safetensors", "half");
+  write_text(left[2], "half");
+  write_text(run.path() / ".mine", "not ours");
+  run.create();
+  for (const auto& path : left) EXPECT_FALSE(fs::exists(path)) << path;
+  EXPECT_TRUE(fs::exists(run.path() / ".mine"));
+  EXPECT_EQ(run.latest()->filename(), "step-0000000000005");
+}
+
 TEST(RunDirectory, TheLatestCheckpointIsTheOneOfMostSteps) {
   const ScratchFolder folder;
   EXPECT_EQ(RunDirectory(folder / "none").latest(), std::nullopt);
@@ -73,7 +140,7 @@ TEST(RunDirectory, ACheckpointOfTheSameStepIsNotWrittenTwice) {
   const ScratchFolder folder;
   const auto run = run_with(folder / "run", {5});
   const auto before = fs::last_write_time(*run.latest() / "model.json");
-  run.save(5, {}, test::binary_space(2));
+  run.save(5, {}, test::binary_space(2), {});
   EXPECT_EQ(fs::last_write_time(*run.latest() / "model.json"), before);
   EXPECT_EQ(checkpoints_in(run.path()).size(), 1U);
 }
@@ -112,6 +179,29 @@ TEST(LoadRun, HasTheAveragedWeightsAndTheSpace) {
   const auto state = read_safetensors(*RunDirectory(path).latest() / "model.safetensors");
   for (const auto& [name, weight] : run.model.field().parameters())
     EXPECT_TRUE(torch::equal(weight, state.at("ema." + name))) << name;
+}
+
+TEST(LoadRun, GivesTheBestCheckpointOnRequest) {
+  const ScratchFolder folder;
+  const Threads one(1);
+  Experiment e = tiny_experiment();
+  e.watch.every = 4;
+  const RunDirectory run(folder / "run");
+  train_run(e, run, {});
+  const auto best = load_run(run.path(), torch::kCPU, Checkpoint::best);
+  EXPECT_EQ(run.best()->filename(), concat("step-00000000000", best.step < 10 ? "0" : "", best.step));
+  EXPECT_EQ(best.step % 4, 0);
+  run.mark_best(12, 0.1);
+  EXPECT_EQ(load_run(run.path(), torch::kCPU, Checkpoint::best).step, 12);
+  EXPECT_EQ(load_run(run.path(), torch::kCPU).step, 12);
+}
+
+TEST(LoadRun, ARunThatWasNeverValidatedHasNoBest) {
+  const ScratchFolder folder;
+  const auto path = trained(folder);
+  fs::remove(path / "checkpoints" / "best.json");
+  EXPECT_EQ(input_error([&] { load_run(path, torch::kCPU, Checkpoint::best); }),
+            path.string() + ": has no checkpoint marked as the best, since it was not validated; use the last");
 }
 
 TEST(LoadRun, ADirectoryThatIsNoRunIsRefused) {

@@ -8,7 +8,9 @@ namespace segre::test {
 inline Experiment tiny_experiment() {
   Experiment e;
   e.data = "coupled";
-  e.net = {.kind = NetKind::mlp, .hidden = {8}, .time_features = 2};
+  e.net.kind = NetKind::mlp;
+  e.net.hidden = {8};
+  e.net.time_features = 2;
   e.train.batch = 32;
   e.train.steps = 12;
   return e;

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "segre/io/csv_reader.h"
+#include "tests/support/archives.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
@@ -110,6 +112,35 @@ TEST(Csv, AnyTextSurvivesWritingAndReading) {
 TEST(Csv, OnlyFieldsThatNeedQuotesGetThem) {
   EXPECT_EQ(csv_field("a b'c;d"), "a b'c;d");
   EXPECT_EQ(csv_field("a\"b"), "\"a\"\"b\"");
+}
+
+TEST(Csv, PackedFilesReadTheSame) {
+  const auto rows = parse(test::gzip_bytes("a,b\n1,2\n"));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1].fields, (Fields{"1", "2"}));
+}
+
+TEST(CsvReader, RowsComeOneByOneWithTheDelimiterAsked) {
+  const ScratchFolder folder;
+  write_text(folder / "t.csv", "a;b\n\n1,5;\"2;3\"\n");
+  CsvReader csv(folder / "t.csv", ';');
+  ASSERT_TRUE(csv.next());
+  EXPECT_EQ(csv.n_fields(), 2);
+  EXPECT_EQ(csv.field(1), "b");
+  ASSERT_TRUE(csv.next());
+  EXPECT_EQ(csv.line(), 3);
+  EXPECT_EQ(csv.field(0), "1,5");
+  EXPECT_EQ(csv.field(1), "2;3");
+  EXPECT_FALSE(csv.next());
+}
+
+TEST(CsvReader, RowsThatCrossItsBufferAreWhole) {
+  const std::string field(700'000, 'x');  // the buffer has a megabyte
+  const auto rows = parse(concat("a,b\n", field, ",\"", field, "\"\"\n\"\n", field, ",2\n"));
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1].fields[1], field + "\"\n");
+  EXPECT_EQ(rows[2].fields[0], field);
+  EXPECT_EQ(rows[2].line, 4);
 }
 
 TEST(LabelsCsv, WritesNamesOfVariablesAndLabels) {

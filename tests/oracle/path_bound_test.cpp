@@ -5,7 +5,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
-// The table of MATH.md, section 4: with the exact flow the path proposal's bound has no gap.
+// With the exact flow the path proposal's bound has no gap.
 
 namespace segre {
 namespace {
@@ -50,7 +50,7 @@ TEST(PathBound, IsSlightlyBelowWhereLabelsAreNotQuiteDecided) {
   const auto [mean, error] = bound(table_oracle(), kLabeling, 0.5, 100'000);
   EXPECT_LT(error, kStandardError);
   EXPECT_LT(mean, kExactLogP + 3.0 * error);  // a lower bound
-  EXPECT_GT(mean, kExactLogP - 2e-3);         // MATH.md: 8e-4 for its own p
+  EXPECT_GT(mean, kExactLogP - 2e-3);         // the bound is loosest there
 }
 
 TEST(PathBound, GrowsLooseEarlyOn) {

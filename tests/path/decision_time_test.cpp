@@ -49,7 +49,7 @@ TEST(DecisionTime, IsLaterForMoreVariablesAndSmallerErrors) {
 }
 
 TEST(DecisionTime, LeavesTheEndOfThePathOut) {
-  // MATH.md, section 3: at t = 0.6 two labels are 5.6 standard deviations apart.
+  // At t = 0.6 two labels are 5.6 standard deviations apart.
   EXPECT_LT(decision_time(Space::uniform(Layout::sequence, {6}, 2), *make_e_geodesic(0.01)), 0.6);
   EXPECT_GT(decision_time(Space::uniform(Layout::sequence, {6}, 2), *make_e_geodesic(0.01)), 0.3);
 }

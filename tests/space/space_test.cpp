@@ -1,7 +1,5 @@
 #include "segre/space/space.h"
 
-#include <time.h>
-
 #include <nlohmann/json.hpp>
 
 #include "tests/support/reference.h"
@@ -12,13 +10,7 @@ namespace {
 using test::input_error;
 using test::labels_of;
 using test::mixed_space;
-
-// Processor time of this thread: wall time would also count what else the machine does.
-double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using test::thread_seconds;
 
 TEST(Space, UniformCountsItsVariablesAndCoordinates) {
   const Space image = Space::uniform(Layout::image, {4, 6}, 8);
@@ -159,6 +151,29 @@ TEST(Space, JsonRoundTripKeepsEverything) {
       for (int64_t j = 0; j < space.n_labels(i); ++j) EXPECT_EQ(back.label_name(i, j), space.label_name(i, j));
     }
   }
+}
+
+TEST(Space, ALabelSetNamesAndColoursTheLabelsOfAllVariables) {
+  const LabelSet set{{"road", "sky"}, {{1, 2, 3}, {255, 0, 7}}};
+  const Space space = Space::uniform(Layout::image, {128, 256}, 2, set);
+  EXPECT_EQ(space.label_name(30'000, 1), "sky");
+  const Space back = Space::from_json(nlohmann::json::parse(space.to_json().dump()));
+  EXPECT_EQ(back.label_set().names, set.names);
+  EXPECT_EQ(back.label_set().colours, set.colours);
+  EXPECT_LT(space.to_json().dump().size(), 200u) << "once, not per pixel";
+  EXPECT_EQ(input_error([&] {
+              Space::uniform(Layout::image, {2, 2}, 3, set);
+            }),
+            "a label set of 2 names or colours for 3 labels");
+}
+
+TEST(Space, WithoutALabelSetLabelsAreNumbersAsInOldCheckpoints) {
+  const auto json = nlohmann::json::parse(R"({"layout": "image", "shape": [2, 3], "labels": 4})");
+  const Space space = Space::from_json(json);
+  EXPECT_EQ(space.label_name(5, 3), "3");
+  EXPECT_TRUE(space.label_set().names.empty());
+  EXPECT_TRUE(space.label_set().colours.empty());
+  EXPECT_EQ(space.to_json(), json);
 }
 
 TEST(Space, DescribesItself) {

@@ -42,6 +42,9 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
+/// Processor time of this thread: wall time would also count what else the machine does.
+double thread_seconds();
+
 /// Writes a text file.
 void write_text(const std::filesystem::path& path, const std::string& text);
 

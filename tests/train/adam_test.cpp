@@ -65,6 +65,66 @@ TEST(Adam, IsTheDocumentedAlgorithmInFloat64) {
 
 TEST(Adam, IsTheDocumentedAlgorithmInFloat32) { expect_documented_algorithm(torch::kFloat32, {}, 5e-6); }
 
+// Gradients of growing length, the first shorter than the clip and the last far longer.
+TEST(Adam, LongGradientsAreShortenedToTheClip) {
+  constexpr double kClip = 2.0;
+  const AdamOptions adam_options{.clip = kClip};
+  const auto list = parameters(torch::kFloat64);
+  ByHand a(list[0].second);
+  ByHand b(list[1].second);
+  Adam adam(list, adam_options);
+  double shortest = 1.0;
+  for (int k = 1; k <= kSteps; ++k) {
+    set_gradients(list, k);
+    double squares = 0.0;
+    for (const auto& [name, parameter] : list) {
+      parameter.mutable_grad() = parameter.grad() * (0.05 * k * k);
+      for (const double g : values_of(parameter.grad())) squares += g * g;
+    }
+    const double scale = std::min(1.0, kClip / std::sqrt(squares));
+    EXPECT_EQ(scale<1.0, k> 3) << k;  // both kinds occur
+    shortest = std::min(shortest, scale);
+    a.step(values_of(list[0].second.grad() * scale), k, adam_options);
+    b.step(values_of(list[1].second.grad() * scale), k, adam_options);
+    adam.step(kRate);
+  }
+  EXPECT_LT(shortest, 0.2);
+  constexpr double kNorm = 1e-7 * kRate * kSteps;  // the norm is made of squares in float32
+  EXPECT_LT(max_difference(list[0].second.flatten(), test::tensor_of(a.w)), kNorm);
+  EXPECT_LT(max_difference(list[1].second, test::tensor_of(b.w)), kNorm);
+}
+
+TEST(Adam, AGradientOfZeroIsNoTroubleForTheClip) {
+  const auto list = parameters(torch::kFloat32);
+  const auto before = list[0].second.detach().clone();
+  Adam adam(list, {.clip = 1.0});
+  for (const auto& [name, parameter] : list) parameter.mutable_grad() = torch::zeros_like(parameter);
+  adam.step(kRate);
+  EXPECT_TRUE(torch::equal(list[0].second.detach(), before));
+}
+
+// The fused pass walks over memory; a gradient that lies in another order must not be paired wrongly.
+TEST(Adam, MemoryOrderDoesNotMatter) {
+  const auto start = noise({4, 3, 3, 3}, 1, torch::kFloat32);
+  const auto plain = start.clone().requires_grad_(true);
+  const auto channels_last = start.clone().contiguous(at::MemoryFormat::ChannelsLast).requires_grad_(true);
+  ASSERT_NE(plain.strides(), channels_last.strides());
+  Adam one({{"w", plain}}, {});
+  Adam two({{"w", channels_last}}, {});
+  for (uint64_t k = 1; k <= 3; ++k) {
+    const auto gradient = noise({4, 3, 3, 3}, 10 + k, torch::kFloat32);
+    plain.mutable_grad() = gradient.clone();
+    channels_last.mutable_grad() = k == 2 ? gradient.contiguous(at::MemoryFormat::ChannelsLast) : gradient.clone();
+    one.step(kRate);
+    two.step(kRate);
+  }
+  EXPECT_TRUE(torch::equal(plain, channels_last));
+  EXPECT_TRUE(torch::equal(one.average().at("w"), two.average().at("w")));
+  Adam resumed({{"w", start.clone().contiguous(at::MemoryFormat::ChannelsLast).requires_grad_(true)}}, {});
+  resumed.load(one.state());
+  EXPECT_TRUE(torch::equal(resumed.weights().at("w"), plain));
+}
+
 TEST(Adam, FirstStepMovesEveryWeightByTheRateAgainstItsGradient) {
   const auto list = parameters(torch::kFloat64);
   const auto before = list[0].second.detach().clone();

@@ -17,7 +17,10 @@ using test::Threads;
 // A training so small that a step takes no time.
 Experiment tiny(NetKind net, TimeLawKind law) {
   Experiment e;
-  e.net = {.kind = net, .hidden = {8}, .classes = 4, .time_features = 2};
+  e.net.kind = net;
+  e.net.hidden = {8};
+  e.net.classes = 4;
+  e.net.time_features = 2;
   e.form = net == NetKind::linear ? Form::endpoint : Form::evidence;
   e.train.time_law = law;
   e.train.batch = 32;
@@ -210,7 +213,7 @@ TEST(TrainerResume, ShardsGiveTheGradientOfTheWholeBatch) {
   const TimeLaw law(TimeLawKind::decision, fresh.model.shared_path(),
                     decision_time(fresh.model.space(), fresh.model.path()));
   const auto labels = fresh.source->items({1, Purpose::training_data}, 0, 700);
-  const auto time = law.draw({1, Purpose::training_time}, 0, 700, fresh.model.options());
+  const auto time = law.at(TimeLaw::uniforms({1, Purpose::training_time}, 0, 700));
   const auto sample = sample_path(fresh.model.space(), fresh.model.path(), labels, time.t, {1, Purpose::training_noise},
                                   0, WithVelocity::no);
   const auto value = evaluate(fresh.model, sample, Objective::cross_entropy);

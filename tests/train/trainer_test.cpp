@@ -70,7 +70,7 @@ TEST(Trainer, StateHasWeightsAveragesMomentsAndTimes) {
   Trainer trainer(small_model(source->space()), *source, short_run(), kSeed);
   const auto state = trainer.state();
   for (const char* name : {"weights.class_logits", "weights.label_logits", "ema.label_logits", "adam.m.label_logits",
-                           "adam.v.class_logits", "adam.step", "time_law.information"})
+                           "adam.v.class_logits", "adam.step", "time_law.sum", "time_law.mass"})
     EXPECT_EQ(state.count(name), 1u) << name;
 }
 
@@ -117,7 +117,7 @@ TEST(Trainer, StopsAtALossThatIsNoNumberAndTouchesNothing) {
   }
   EXPECT_EQ(trainer.n_steps(), 1);
   EXPECT_TRUE(torch::equal(trainer.state().at("weights.label_logits"), before.at("weights.label_logits")));
-  EXPECT_TRUE(torch::equal(trainer.state().at("time_law.information"), before.at("time_law.information")));
+  EXPECT_TRUE(torch::equal(trainer.state().at("time_law.sum"), before.at("time_law.sum")));
 }
 
 TEST(Trainer, RefusesWhatCannotWork) {

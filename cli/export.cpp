@@ -1,0 +1,27 @@
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/gather.h"
+#include "segre/experiment/run.h"
+
+namespace segre::cli {
+
+void add_export(CLI::App& app, Context& /*context*/) {
+  struct Arguments {
+    std::string run;
+    std::string out;
+    std::string checkpoint = "last";
+  };
+  auto* command = app.add_subcommand("export", "Keep of a run what sampling and scoring need: the averaged weights");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("RUN", arguments->run, "directory that 'segre train' wrote")->required();
+  command->add_option("--out", arguments->out, "directory for the model, a run of its own")->required();
+  add_checkpoint_option(*command, arguments->checkpoint);
+  command->footer("Example: segre export runs/mnist --out models/mnist");
+  command->callback([arguments] {
+    export_run(arguments->run, arguments->out, parse_checkpoint(arguments->checkpoint));
+    std::cerr << "exported " << arguments->run << " to " << arguments->out << '\n';
+  });
+}
+
+}  // namespace segre::cli

@@ -1,0 +1,174 @@
+#include "cli/inspect.h"
+
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "segre/core/error.h"
+#include "segre/core/memory.h"
+#include "segre/core/text.h"
+#include "segre/data/summary.h"
+#include "segre/experiment/experiment.h"
+#include "segre/io/files.h"
+#include "segre/report/picture.h"
+
+namespace segre::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kEndlessLook = 1000;    // items looked at of a source without end
+constexpr int64_t kFiniteLook = 100'000;  // of the others
+constexpr int64_t kPreviewItems = 64;
+constexpr size_t kMostShares = 32;  // labels listed one by one
+
+std::string percent(double share) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(share < 0.1 ? 2 : 1) << 100.0 * share << "%";
+  return out.str();
+}
+
+std::string shown_source(const InspectArguments& arguments) { return "'" + arguments.source + "'"; }
+
+void print_shares(const Space& space, const SourceSummary& summary) {
+  if (summary.label_shares.empty()) return;
+  std::cout << "labels\n";
+  for (size_t label = 0; label < std::min(summary.label_shares.size(), kMostShares); ++label) {
+    const double share = summary.label_shares[label];
+    std::cout << "  " << std::setw(14) << std::left << space.label_name(0, static_cast<int64_t>(label)) << std::right
+              << std::setw(7) << percent(share) << "  " << std::string(static_cast<size_t>(40.0 * share + 0.5), '#')
+              << "\n";
+  }
+  if (summary.label_shares.size() > kMostShares)
+    std::cout << "  and " << summary.label_shares.size() - kMostShares << " more\n";
+}
+
+void print_columns(const SourceSummary& summary) {
+  if (summary.columns.empty()) return;
+  std::cout << "columns\n";
+  for (const ColumnSummary& column : summary.columns) {
+    std::cout << "  " << std::setw(20) << std::left << column.name << std::right << std::setw(6) << column.n_labels
+              << " labels, most common " << column.common << " (" << percent(column.common_share) << ")";
+    if (column.missing_share > 0.0) std::cout << ", missing " << percent(column.missing_share);
+    std::cout << "\n";
+  }
+}
+
+void print_report(const InspectArguments& arguments, const DataSource& source, const SourceSummary& summary) {
+  const Space& space = source.space();
+  std::cout << "source     " << arguments.source << "\nkind       " << space.describe() << "\nitems      ";
+  if (summary.n_items > 0) {
+    std::cout << summary.n_items;
+  } else {
+    std::cout << "without end, " << (source.joint() != nullptr ? "drawn from a known distribution" : "generated");
+  }
+  std::cout << "\nn          " << space.n_variables() << "\nc_i        " << summary.most_labels;
+  if (summary.fewest_labels != summary.most_labels) std::cout << " at most, " << summary.fewest_labels << " at least";
+  std::cout << "\nmemory     ";
+  if (summary.memory_bytes > 0) {
+    std::cout << format_bytes(summary.memory_bytes);
+  } else {
+    std::cout << "none, items are made when needed";
+  }
+  std::cout << "\nmissing    " << (summary.missing_share > 0.0 ? percent(summary.missing_share) : "none")
+            << "\nlooked at  " << summary.n_seen << " items\n";
+  print_shares(space, summary);
+  print_columns(summary);
+}
+
+nlohmann::json json_report(const InspectArguments& arguments, const DataSource& source, const SourceSummary& summary) {
+  const Space& space = source.space();
+  nlohmann::json json{{"source", arguments.source},
+                      {"kind", space.describe()},
+                      {"space", space.to_json()},
+                      {"items", summary.n_items},
+                      {"variables", space.n_variables()},
+                      {"fewest_labels", summary.fewest_labels},
+                      {"most_labels", summary.most_labels},
+                      {"memory_bytes", summary.memory_bytes},
+                      {"missing_share", summary.missing_share},
+                      {"items_seen", summary.n_seen},
+                      {"label_shares", summary.label_shares},
+                      {"columns", nlohmann::json::array()}};
+  for (const ColumnSummary& column : summary.columns)
+    json["columns"].push_back({{"name", column.name},
+                               {"labels", column.n_labels},
+                               {"common", column.common},
+                               {"common_share", column.common_share},
+                               {"missing_share", column.missing_share}});
+  return json;
+}
+
+// The keys of a recipe that differ from the defaults, as TOML.
+std::string changed_keys(Experiment recipe) {
+  Experiment defaults;
+  const auto ours = split(schema_of(recipe).to_toml(/*with_help=*/false), '\n');
+  const auto theirs = split(schema_of(defaults).to_toml(/*with_help=*/false), '\n');
+  std::string out;
+  std::string table;
+  for (size_t line = 0; line < ours.size(); ++line) {
+    if (ours[line].starts_with('[')) table = ours[line];
+    if (ours[line] == theirs[line]) continue;
+    if (!table.empty()) out += concat("\n", table, "\n");
+    table.clear();
+    out += ours[line] + "\n";
+  }
+  return out;
+}
+
+std::string starting_config(const InspectArguments& arguments, const DataSource& source) {
+  Experiment recipe = recipe_for(source.space(), source.n_items());
+  recipe.data = arguments.source;
+  const char* reason = recipe.net.kind == NetKind::unet ? "Images are learned by a UNet"
+                       : recipe.net.kind == NetKind::mlp
+                           ? "Tables and sequences are learned by an MLP"
+                           : "A few variables are learned by a mixture of products, our default";
+  return concat("# A start for ", arguments.source, ": ", source.space().describe(), ".\n# ", reason,
+                ".\n# 'segre keys' lists every key; those not here keep their defaults.\n", changed_keys(recipe));
+}
+
+void write_preview(const fs::path& path, const DataSource& source) {
+  const int64_t count = source.n_items() > 0 ? std::min(kPreviewItems, source.n_items()) : kPreviewItems;
+  const auto& shape = source.space().shape();
+  const int64_t columns = shape[1] >= 2 * shape[0] ? 4 : 8;
+  write_label_grid(path, source.space(), source.rows(0, count), columns);
+  std::cerr << "wrote " << path.string() << ", " << count << " images\n";
+}
+
+}  // namespace
+
+void inspect(const InspectArguments& arguments) {
+  const auto source = open_source(arguments.source);
+  const bool image = source->space().layout() == Layout::image;
+  if (!arguments.preview.empty() && !image)
+    fail_input("--preview ", arguments.preview, ": pictures are drawn of images, this is a ",
+               source->space().describe());
+  const int64_t most = arguments.items > 0 ? arguments.items : source->n_items() > 0 ? kFiniteLook : kEndlessLook;
+  const SourceSummary summary = summarise(*source, most);
+  if (arguments.json) {
+    std::cout << json_report(arguments, *source, summary).dump(2) << "\n";
+  } else {
+    print_report(arguments, *source, summary);
+  }
+  fs::path preview = arguments.preview;
+  fs::path config = arguments.config;
+  if (!arguments.out.empty()) {
+    std::error_code error;
+    fs::create_directories(arguments.out, error);
+    if (error) fail(arguments.out, ": cannot be made (", error.message(), ")");
+    if (preview.empty() && image) preview = fs::path(arguments.out) / "preview.png";
+    if (config.empty()) config = fs::path(arguments.out) / "config.toml";
+  }
+  if (!preview.empty()) write_preview(preview, *source);
+  if (!config.empty()) {
+    const std::string text = starting_config(arguments, *source);
+    write_file_whole(config, [&](std::ostream& out) { out << text; });
+    std::cerr << "wrote " << config.string() << "; now: segre train " << config.string() << " --out run\n";
+  } else {
+    std::cerr << "for a " << (image ? "picture and a " : "") << "config to start from: segre data inspect "
+              << shown_source(arguments) << " --out DIR\n";
+  }
+}
+
+}  // namespace segre::cli

@@ -1,0 +1,51 @@
+#include "segre/core/text.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace segre {
+namespace {
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> pieces;
+  size_t start = 0;
+  for (size_t at = 0; (at = text.find(separator, start)) != std::string::npos; start = at + 1)
+    pieces.push_back(text.substr(start, at - start));
+  pieces.push_back(text.substr(start));
+  return pieces;
+}
+
+std::string join(const std::vector<std::string>& pieces, const std::string& separator) {
+  std::string text;
+  for (const std::string& piece : pieces) {
+    if (&piece != pieces.data()) text += separator;
+    text += piece;
+  }
+  return text;
+}
+
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
+  const auto closer = [&](const std::string& x, const std::string& y) {
+    return edit_distance(word, x) < edit_distance(word, y);
+  };
+  return *std::min_element(candidates.begin(), candidates.end(), closer);
+}
+
+}  // namespace segre

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace segre {
+
+/// The pieces between separators: split("a,,b", ',') is {"a", "", "b"}; of "" one empty piece.
+std::vector<std::string> split(const std::string& text, char separator);
+
+/// The pieces with `separator` between them.
+std::string join(const std::vector<std::string>& pieces, const std::string& separator);
+
+/// The candidate with the fewest insertions, deletions and substitutions to `word`, the first of equals; there must
+/// be one. What messages about unknown names offer.
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+}  // namespace segre

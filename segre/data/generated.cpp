@@ -1,0 +1,53 @@
+#include "segre/data/generated.h"
+
+#include <vector>
+
+namespace segre {
+namespace {
+
+class GeneratedSource final : public DataSource {
+ public:
+  GeneratedSource(Space space, Purpose purpose, uint64_t seed, DrawItem draw)
+      : space_(std::move(space)), purpose_(purpose), seed_(seed), draw_(std::move(draw)) {}
+
+  const Space& space() const override { return space_; }
+  int64_t n_items() const override { return 0; }
+
+  torch::Tensor rows(int64_t first, int64_t count) const override {
+    return generate({seed_, purpose_}, static_cast<uint64_t>(first), count);
+  }
+
+  torch::Tensor items(const RandomStream& random, uint64_t first_item, int64_t count) const override {
+    RandomStream own(random.seed, purpose_);
+    own.stream |= random.stream << 32;  // training and validation under one seed see different items
+    return generate(own, first_item, count);
+  }
+
+ private:
+  torch::Tensor generate(const RandomStream& random, uint64_t first, int64_t count) const {
+    const int64_t n = space_.n_variables();
+    auto labels = torch::empty({count, n}, torch::kInt64);
+    auto* out = labels.data_ptr<int64_t>();
+    at::parallel_for(0, count, /*grain_size=*/16, [&](int64_t begin, int64_t end) {
+      std::vector<uint8_t> item(static_cast<size_t>(n));
+      for (int64_t k = begin; k < end; ++k) {
+        draw_(ItemRandom(random, first + static_cast<uint64_t>(k)), item.data());
+        std::copy(item.begin(), item.end(), out + k * n);
+      }
+    });
+    return labels;
+  }
+
+  Space space_;
+  Purpose purpose_;
+  uint64_t seed_;
+  DrawItem draw_;
+};
+
+}  // namespace
+
+std::unique_ptr<DataSource> make_generated_source(Space space, Purpose purpose, uint64_t seed, DrawItem draw) {
+  return std::make_unique<GeneratedSource>(std::move(space), purpose, seed, std::move(draw));
+}
+
+}  // namespace segre

@@ -1,0 +1,58 @@
+#include "segre/data/label_dictionary.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <tuple>
+
+namespace segre {
+namespace {
+
+template <class Number>
+bool parses_as(std::string_view text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+bool is_integer(std::string_view text) {
+  int64_t value = 0;
+  return parses_as(text, value);
+}
+
+bool is_number(std::string_view text) {
+  double value = 0.0;
+  return parses_as(text, value);
+}
+
+int32_t LabelDictionary::number(std::string_view text) {
+  const auto at = numbers_.find(text);
+  if (at != numbers_.end()) return at->second;
+  const auto number = static_cast<int32_t>(names_.size());
+  names_.emplace_back(text);
+  numbers_.emplace(names_.back(), number);
+  return number;
+}
+
+LabelDictionary::Sorted LabelDictionary::sorted(std::string_view last) const {
+  std::vector<int64_t> values(names_.size(), 0);  // all alike where one is no integer: the texts decide
+  const bool numeric = std::all_of(names_.begin(), names_.end(),
+                                   [&](const std::string& name) { return name == last || is_integer(name); });
+  if (numeric)
+    for (size_t i = 0; i < names_.size(); ++i) parses_as(names_[i], values[i]);
+  const auto key = [&](int32_t i) {
+    return std::tuple(!last.empty() && names_[i] == last, values[i], std::string_view(names_[i]));
+  };
+  std::vector<int32_t> order(names_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int32_t x, int32_t y) { return key(x) < key(y); });
+  Sorted sorted{{}, std::vector<int32_t>(names_.size())};
+  for (const int32_t number : order) {
+    sorted.place[number] = static_cast<int32_t>(sorted.names.size());
+    sorted.names.push_back(names_[number]);
+  }
+  return sorted;
+}
+
+}  // namespace segre

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace segre {
+
+/// The texts found in a column, numbered as they come; at the end in sorted order.
+class LabelDictionary {
+ public:
+  /// The number of a text, a new one where it was not seen before.
+  int32_t number(std::string_view text);
+  int64_t size() const { return static_cast<int64_t>(names_.size()); }
+  /// The texts in the order of their numbers.
+  const std::vector<std::string>& names() const { return names_; }
+
+  /// The texts in another order, and where each number went: names[place[number]] is its text.
+  struct Sorted {
+    std::vector<std::string> names;
+    std::vector<int32_t> place;
+  };
+  /// Sorted as numbers where all are integers ("2" before "10"), as text otherwise; the text `last` behind all others
+  /// and not counted among them.
+  Sorted sorted(std::string_view last = {}) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> numbers_;
+  std::vector<std::string> names_;
+};
+
+/// Whether the whole text is an integer of 64 bits.
+bool is_integer(std::string_view text);
+/// Whether the whole text is a number, with or without a fraction.
+bool is_number(std::string_view text);
+
+}  // namespace segre

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "segre/data/dataset.h"
+#include "segre/data/source_name.h"
+
+// From files to labels. Every reader takes the name of a source, reads its options (source_kinds() lists them) and
+// fails with one line that names file, place, value and what was expected. `limit=N` takes the first N items; sources
+// without items are refused.
+
+namespace segre {
+
+/// csv:FILE: a table of categorical columns, each with its own labels, numbered in sorted order. Missing values are a
+/// label of their own, kMissingName, the last of their column.
+Dataset read_csv_table(const SourceName& name);
+
+/// idx:FILE: IDX images of bytes (MNIST), 1 where a byte exceeds the threshold. Binary only: grey levels as labels are
+/// for png: or npy:.
+Dataset read_idx(const SourceName& name);
+
+/// npy:FILE: integers [N, length] are sequences, [N, height, width] images.
+Dataset read_npy_labels(const SourceName& name);
+
+/// omniglot:ZIP: drawings, strokes are 1. A pixel of the resized drawing is 1 where ink covers more than half of its
+/// area (or the percentage given): that keeps the share of ink, and nearly every stroke whole at 28 x 28, where taking
+/// single pixels would break them. A lower percentage thickens them.
+Dataset read_omniglot(const SourceName& name);
+
+/// png:DIR: label maps, palette indices or grey values are the labels, resized by nearest_pixels. The palette of the
+/// first file gives the labels their colours.
+Dataset read_png_folder(const SourceName& name);
+
+/// cityscapes:DIR: the label maps of gtFine in its eight categories.
+Dataset read_cityscapes(const SourceName& name);
+
+/// Name of the label that missing values of a table get.
+inline constexpr const char* kMissingName = "(missing)";
+
+}  // namespace segre

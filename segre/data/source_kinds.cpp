@@ -1,0 +1,148 @@
+#include "segre/data/source_kinds.h"
+
+#include <algorithm>
+
+#include "segre/core/error.h"
+#include "segre/core/text.h"
+#include "segre/data/glyphs.h"
+#include "segre/data/readers.h"
+#include "segre/data/streets.h"
+#include "segre/data/toys.h"
+
+namespace segre {
+namespace {
+
+using Open = std::function<std::unique_ptr<DataSource>(const SourceName&)>;
+
+Open opens(JointTable (*make)()) {
+  return [make](const SourceName&) { return make_joint_source(make()); };
+}
+
+Open opens(Dataset (*read)(const SourceName&)) {
+  return [read](const SourceName& name) { return make_dataset_source(read(name)); };
+}
+
+std::unique_ptr<DataSource> open_joint(const SourceName& name) {
+  return make_joint_source(read_joint_csv(name.target()));
+}
+
+const SourceOption kLimit{"limit", "take the first N items"};
+const SourceOption kHeight{"height", "resize to this height, together with width"};
+const SourceOption kWidth{"width", "resize to this width, together with height"};
+const SourceOption kPad{"pad", "add so many pixels of label 0 on each side (0)"};
+const SourceOption kFlip{"flip", "1: training mirrors half of the images left to right (0)"};
+
+std::vector<SourceKind> built_in_kinds() {
+  return {
+      {"coupled",
+       "",
+       "two binary variables, strongly dependent; the exact distribution is known",
+       {},
+       opens(coupled_binary)},
+      {"mixture",
+       "",
+       "eight Gaussians on a ring, 91 x 91 labels; the exact distribution is known",
+       {},
+       opens(gaussian_mixture)},
+      {"pinwheel", "", "five curved blades, 91 x 91 labels; the exact distribution is known", {}, opens(pinwheel)},
+      {"glyphs", "", "binary digits 28x28, drawn without end", glyphs_options(), make_glyphs_source},
+      {"streets", "", "label maps of street scenes in eight categories, drawn without end", streets_options(),
+       make_streets_source},
+  };
+}
+
+std::vector<SourceKind> table_kinds() {
+  return {
+      {"joint", "FILE.csv", "a known joint distribution: columns of labels and, last, p", {}, open_joint},
+      {"csv",
+       "FILE",
+       "a table of categorical columns, one row per item; FILE may be gzip",
+       {{"columns", "take these columns, names with commas between (all)"},
+        {"without", "leave these columns out"},
+        {"missing",
+         "label: missing values (empty, NA, N/A, NaN, nan, null, NULL, ?) are a label of their own; refuse (label)"},
+        {"delimiter", "comma, semicolon, tab, space or pipe (comma)"},
+        {"max_labels",
+         "how many different values a column may have, instead of guessing which columns are identifiers or "
+         "measurements"},
+        kLimit},
+       opens(read_csv_table)},
+  };
+}
+
+std::vector<SourceKind> image_kinds() {
+  return {
+      {"idx",
+       "FILE",
+       "IDX images of bytes such as MNIST, binarised; FILE may be gzip",
+       {{"threshold", "bytes above it become 1 (127)"},
+        kPad,
+        {"classes", "take the images of these classes only, as 3,8"},
+        {"labels", "file of the classes (the labels file beside FILE, named as MNIST's are)"},
+        {"height", "resize by area before the threshold, together with width"},
+        {"width", "see height"},
+        kLimit},
+       opens(read_idx)},
+      {"png",
+       "DIR",
+       "label maps: every .png under DIR, palette indices or grey values as labels",
+       {{"ignore", "this value becomes a label of its own, the last"},
+        {"map", "labels for values, as 0:0,1:0,2:1; other values are refused"},
+        {"labels", "number of labels, without that of ignore (the largest found and one)"},
+        kHeight,
+        kWidth,
+        kFlip,
+        kLimit},
+       opens(read_png_folder)},
+      {"npy",
+       "FILE",
+       "integers [N, length] or [N, height, width] as numpy saves them; FILE may be gzip",
+       {{"labels", "number of labels (the largest found and one)"}, kLimit},
+       opens(read_npy_labels)},
+      {"omniglot",
+       "ZIP",
+       "Omniglot's drawings, strokes as 1",
+       {{"size", "height and width to resize to by area (28)"},
+        {"threshold", "ink in percent of a pixel's area above which it becomes 1 (50)"},
+        kPad,
+        {"invert", "1: the strokes are white on black (0)"},
+        kLimit},
+       opens(read_omniglot)},
+      {"cityscapes",
+       "DIR",
+       "DIR/gtFine/SPLIT/CITY/*_labelIds.png in the eight official categories",
+       {{"split", "train, val or test (train)"},
+        {"height", "resize to this height, together with width (128)"},
+        {"width", "see height (256)"},
+        kFlip,
+        kLimit},
+       opens(read_cityscapes)},
+  };
+}
+
+}  // namespace
+
+const std::vector<SourceKind>& source_kinds() {
+  static const std::vector<SourceKind> kinds = [] {
+    std::vector<SourceKind> all = built_in_kinds();
+    for (const auto& more : {table_kinds(), image_kinds()}) all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }();
+  return kinds;
+}
+
+std::unique_ptr<DataSource> open_source(const std::string& text) {
+  const SourceName name = parse_source_name(text);
+  std::vector<std::string> usages;
+  for (const SourceKind& kind : source_kinds()) {
+    usages.push_back(kind.usage());
+    if (kind.name != name.kind() || name.has_target() == kind.target.empty()) continue;
+    name.require_known_options(kind.options);
+    if (name.has_target() && name.target().empty())
+      fail_input("data source '", text, "': nothing follows the colon, ", kind.usage(), " was expected");
+    return kind.open(name);
+  }
+  fail_input("data source '", text, "' is not one of ", join(usages, ", "));
+}
+
+}  // namespace segre

@@ -1,0 +1,151 @@
+#include "segre/experiment/train_loop.h"
+
+#include <cmath>
+#include <iomanip>
+#include <nlohmann/json.hpp>
+
+#include "segre/core/error.h"
+#include "segre/core/interrupt.h"
+#include "segre/io/files.h"
+#include "segre/report/picture.h"
+
+namespace segre {
+namespace {
+
+constexpr double kRefitSeconds = 1.0;  // how often --max-time measures the speed
+constexpr double kLookSeconds = 1.0;   // how often losses are fetched for the progress line
+constexpr double kMostSteps = 1e11;    // what --max-time may ask for, below what train.steps allows
+constexpr int64_t kLogEvery = 50;      // steps per line of metrics
+constexpr int64_t kValidations = 20;
+constexpr int64_t kPictureEvery = 4;  // validations
+const char* const kWindowName = "metrics.window";
+static_assert(kLogEvery <= Trainer::kLossRing);
+
+std::string rounded(double value) {
+  std::ostringstream out;
+  out << std::setprecision(4) << value;
+  return out.str();
+}
+
+}  // namespace
+
+TrainLoop::TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& trainer,
+                     std::optional<Validation> validation, double max_seconds)
+    : experiment_(experiment),
+      run_(run),
+      trainer_(trainer),
+      validation_(std::move(validation)),
+      max_seconds_(max_seconds),
+      first_step_(trainer.n_steps()),
+      log_(run.metrics(), trainer.n_steps(),
+           experiment.watch.tensorboard ? run.path() / "tensorboard" : std::filesystem::path()),
+      best_loss_(run.best_loss()),
+      fitted_step_(trainer.n_steps()) {}
+
+void TrainLoop::load(const NamedTensors& state) {
+  const auto at = state.find(kWindowName);
+  if (at == state.end()) return;
+  sum_ = at->second[0].item<double>();
+  n_summed_ = static_cast<int64_t>(at->second[1].item<double>());
+}
+
+int64_t TrainLoop::operator()() {
+  const InterruptGuard interrupt;
+  if (first_step_ == 0) save();  // from here on there is something to resume
+  Progress progress("train", total(), first_step_);
+  while (trainer_.n_steps() < total() && !InterruptGuard::requested()) {
+    trainer_.advance();
+    const int64_t step = trainer_.n_steps();
+    if (step % kLogEvery == 0) write_metrics();
+    if (now_seconds() - last_look_ > kLookSeconds) take_losses();
+    if (step % validation_pause() == 0 || step == total()) validate();
+    fit_into_time();
+    progress.set_total(total());
+    const double rate = static_cast<double>(step - first_step_) * static_cast<double>(trainer_.options().batch);
+    progress.update(step, concat("loss ", rounded(shown_loss_), "  ", rounded(rate / elapsed()), " items/s"));
+    if (now_seconds() - last_save_ > experiment_.watch.save_seconds) save();
+  }
+  take_losses();
+  experiment_.train.steps = total();
+  save();
+  if (trainer_.n_steps() >= total() && trainer_.n_steps() > first_step_) write_metrics();
+  run_.write_config(experiment_);
+  return trainer_.n_steps();
+}
+
+int64_t TrainLoop::validation_pause() const {
+  if (experiment_.watch.every > 0) return experiment_.watch.every;
+  return std::max<int64_t>(kLogEvery, total() / kValidations);
+}
+
+void TrainLoop::take_losses() {
+  for (const double loss : trainer_.take_losses()) {
+    sum_ += loss;
+    ++n_summed_;
+  }
+  if (n_summed_ > 0) shown_loss_ = sum_ / static_cast<double>(n_summed_);
+  last_look_ = now_seconds();
+}
+
+void TrainLoop::write_metrics() {
+  take_losses();
+  if (n_summed_ == 0) return;
+  const int64_t step = trainer_.n_steps();
+  const auto rate = static_cast<double>(step - first_step_) / elapsed();
+  nlohmann::json line{{"step", step},
+                      {"loss", sum_ / static_cast<double>(n_summed_)},
+                      {"lr", learning_rate(trainer_.options().schedule, step - 1, total())},
+                      {"steps_per_second", rate},
+                      {"seconds", elapsed()}};
+  sum_ = 0.0;
+  n_summed_ = 0;
+  if (const double nats = trainer_.nats(); std::isfinite(nats)) line["nats"] = nats;
+  log_.add(line);
+}
+
+void TrainLoop::validate() {
+  if (!validation_) return;
+  take_losses();
+  const int64_t step = trainer_.n_steps();
+  const auto result = (*validation_)(trainer_.average());
+  log_.add({{"step", step}, {"validation_loss", result.loss}, {"validation_nats", result.nats}});
+  if (result.loss < best_loss_) {
+    best_loss_ = result.loss;
+    save();
+    run_.mark_best(step, result.loss);
+  }
+  if (step % (kPictureEvery * validation_pause()) == 0 || step == total()) draw_samples(step);
+}
+
+// Pictures of the averaged weights, which validation has just put into its model.
+void TrainLoop::draw_samples(int64_t step) {
+  const Space& space = validation_->model().space();
+  const int64_t count = experiment_.watch.grid;
+  if (space.layout() != Layout::image || count == 0) return;
+  const Sampler sampler(validation_->model(), experiment_.sample, static_cast<uint64_t>(experiment_.seed));
+  const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(count))));
+  const Picture picture = draw_label_grid(space, sampler.draw(0, count).labels, columns);
+  const std::string png = encode_png_rgb(picture.pixels, picture.height, picture.width);
+  write_file_whole(run_.picture(step), [&](std::ostream& out) { out << png; });
+  log_.picture(step, png, picture.height, picture.width);
+}
+
+// With a time limit: makes the schedule end when the time does, from the speed of the last second or so.
+void TrainLoop::fit_into_time() {
+  if (max_seconds_ <= 0.0 || now_seconds() - fitted_at_ < std::min(kRefitSeconds, 0.1 * max_seconds_)) return;
+  const double rate = static_cast<double>(trainer_.n_steps() - fitted_step_) / (now_seconds() - fitted_at_);
+  const double left = std::max(0.0, max_seconds_ - elapsed());
+  trainer_.set_total_steps(trainer_.n_steps() + static_cast<int64_t>(std::min(kMostSteps, rate * left)));
+  fitted_at_ = now_seconds();
+  fitted_step_ = trainer_.n_steps();
+}
+
+void TrainLoop::save() {
+  take_losses();  // a step whose loss is not finite is found before its state is kept
+  auto state = trainer_.state();
+  state[kWindowName] = torch::tensor({sum_, static_cast<double>(n_summed_)}, torch::kFloat64);
+  run_.save(trainer_.n_steps(), state, trainer_.space(), experiment_);
+  last_save_ = now_seconds();
+}
+
+}  // namespace segre

@@ -1,0 +1,195 @@
+#include "segre/io/fetch.h"
+
+#include <array>
+#include <fstream>
+#include <memory>
+
+#include "segre/core/error.h"
+#include "segre/core/progress.h"
+#include "segre/core/sha256.h"
+
+#ifdef SEGRE_FETCH
+#include <curl/curl.h>
+#endif
+
+namespace segre {
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t size_or_zero(const fs::path& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  return error ? 0 : static_cast<int64_t>(size);
+}
+
+// What is wrong with a downloaded file; empty where nothing is.
+std::string complaint(const FetchFile& file, const fs::path& path) {
+  const int64_t bytes = size_or_zero(path);
+  if (bytes != file.bytes) return concat("expected ", file.bytes, " bytes, found ", bytes);
+  const std::string found = sha256_of(path);
+  return found == file.sha256 ? "" : concat("expected SHA-256 ", file.sha256, ", found ", found);
+}
+
+#ifdef SEGRE_FETCH
+
+constexpr int kAttempts = 4;           // per mirror, as long as each brings the file further
+constexpr long kConnectSeconds = 20;   // NOLINT(google-runtime-int): libcurl's type
+constexpr long kStalledSeconds = 30;   // NOLINT(google-runtime-int)
+constexpr long kPartialContent = 206;  // NOLINT(google-runtime-int)
+constexpr long kOutOfRange = 416;      // NOLINT(google-runtime-int)
+
+// One transfer into the part file.
+struct Transfer {
+  const FetchFile& file;
+  fs::path part;
+  Progress& progress;
+  int64_t offset;  // bytes the part had before
+  CURL* curl = nullptr;
+  std::ofstream out{};
+  int64_t written = 0;
+  std::string trouble{};
+};
+
+// A server may ignore the range asked for and send everything; then the part starts anew.
+bool open_part(Transfer& transfer) {
+  long status = 0;  // NOLINT(google-runtime-int)
+  curl_easy_getinfo(transfer.curl, CURLINFO_RESPONSE_CODE, &status);
+  if (status != kPartialContent) transfer.offset = 0;
+  transfer.out.open(transfer.part, std::ios::binary | (transfer.offset > 0 ? std::ios::app : std::ios::trunc));
+  return static_cast<bool>(transfer.out);
+}
+
+size_t on_bytes(char* bytes, size_t size, size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const size_t total = size * count;
+  if (!transfer.out.is_open() && !open_part(transfer)) {
+    transfer.trouble = concat(transfer.part.string(), " cannot be written");
+    return 0;
+  }
+  const int64_t have = transfer.offset + transfer.written + static_cast<int64_t>(total);
+  if (have > transfer.file.bytes) {
+    transfer.trouble = concat("expected ", transfer.file.bytes, " bytes, more came");
+    return 0;
+  }
+  if (!transfer.out.write(bytes, static_cast<std::streamsize>(total))) {
+    transfer.trouble = concat(transfer.part.string(), ": writing failed");
+    return 0;
+  }
+  transfer.written += static_cast<int64_t>(total);
+  transfer.progress.update(have);
+  return total;
+}
+
+using Curl = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
+
+Curl start_curl(const std::string& url, Transfer& transfer) {
+  static const CURLcode kStarted = curl_global_init(CURL_GLOBAL_DEFAULT);
+  Curl curl(kStarted == CURLE_OK ? curl_easy_init() : nullptr, curl_easy_cleanup);
+  if (!curl) fail("libcurl cannot be started");
+  transfer.curl = curl.get();
+  curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl.get(), CURLOPT_USERAGENT, "segre");
+  curl_easy_setopt(curl.get(), CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(curl.get(), CURLOPT_MAXREDIRS, 5L);
+  curl_easy_setopt(curl.get(), CURLOPT_FAILONERROR, 1L);
+  curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl.get(), CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  curl_easy_setopt(curl.get(), CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl.get(), CURLOPT_LOW_SPEED_TIME, kStalledSeconds);
+  curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, on_bytes);
+  curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &transfer);
+  return curl;
+}
+
+// Lets one mirror bring the part as far as it will; says what went wrong, or nothing.
+std::string transfer_once(const std::string& url, Transfer& transfer) {
+  const Curl curl = start_curl(url, transfer);
+  const std::string range = concat(transfer.offset, "-");
+  if (transfer.offset > 0) curl_easy_setopt(curl.get(), CURLOPT_RANGE, range.c_str());
+  std::array<char, CURL_ERROR_SIZE> message{};
+  curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, message.data());
+  const CURLcode code = curl_easy_perform(curl.get());
+  transfer.out.close();
+  long status = 0;  // NOLINT(google-runtime-int)
+  curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
+  std::error_code ignored;
+  if (status == kOutOfRange || !transfer.trouble.empty()) fs::remove(transfer.part, ignored);
+  if (!transfer.trouble.empty()) return transfer.trouble;
+  if (code == CURLE_OK) return "";
+  return message[0] != '\0' ? message.data() : curl_easy_strerror(code);
+}
+
+// Completes the part from one mirror: cut connections are taken up again, wrong bytes thrown away. Says what went
+// wrong.
+std::string fetch_from(const std::string& url, const FetchFile& file, const fs::path& part, Progress& progress) {
+  std::string trouble;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const int64_t before = size_or_zero(part);
+    if (before < file.bytes) {
+      Transfer transfer{.file = file, .part = part, .progress = progress, .offset = before};
+      trouble = transfer_once(url, transfer);
+      const int64_t after = size_or_zero(part);
+      if (after < file.bytes && after > before) continue;            // cut off on the way
+      if (after < file.bytes && before > 0 && after == 0) continue;  // what was there does not fit this mirror
+      if (after < file.bytes)
+        return trouble.empty() ? concat("expected ", file.bytes, " bytes, found ", after) : trouble;
+    }
+    trouble = complaint(file, part);
+    if (trouble.empty()) return "";
+    std::error_code ignored;
+    fs::remove(part, ignored);
+    if (before == 0) return trouble;  // all of it came from this mirror
+  }
+  return trouble;
+}
+
+#endif  // SEGRE_FETCH
+
+}  // namespace
+
+std::string sha256_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail_input(path.string(), ": cannot be opened");
+  Sha256 sum;
+  std::array<char, 1 << 16> buffer;
+  while (in) {
+    in.read(buffer.data(), buffer.size());
+    sum.add(buffer.data(), static_cast<size_t>(in.gcount()));
+  }
+  if (in.bad()) fail_input(path.string(), ": cannot be read");
+  return sum.hex();
+}
+
+bool fetch_file(const FetchFile& file, const fs::path& folder) {
+  const fs::path target = folder / file.name;
+  if (fs::exists(target)) {
+    const std::string wrong = complaint(file, target);
+    if (wrong.empty()) return false;
+    fail_input(target.string(), ": is there already but is another file (", wrong, "); move it away and try again");
+  }
+#ifdef SEGRE_FETCH
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail(folder.string(), ": cannot be made (", error.message(), ")");
+  const fs::path part = folder / (file.name + ".part");
+  if (size_or_zero(part) > file.bytes) fs::remove(part, error);
+  std::string troubles;
+  Progress progress(file.name, file.bytes, size_or_zero(part));
+  for (const std::string& url : file.mirrors) {
+    const std::string trouble = fetch_from(url, file, part, progress);
+    if (trouble.empty()) {
+      fs::rename(part, target, error);
+      if (error) fail(target.string(), ": cannot be put in place (", error.message(), ")");
+      return true;
+    }
+    troubles += concat(troubles.empty() ? "" : "; ", url, ": ", trouble);
+  }
+  fail(file.name, " could not be downloaded (", troubles, ")");
+#else
+  fail("this build of segre cannot download (built without libcurl, SEGRE_FETCH); get ", file.mirrors.front(),
+       " by other means");
+#endif
+}
+
+}  // namespace segre

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace segre {
+
+using Rgb = std::array<uint8_t, 3>;
+
+/// Largest number of pixels of a PNG that is read: a square of 8,192.
+inline constexpr int64_t kMaxPngPixels = int64_t{1} << 26;
+
+/// What a PNG file says about labels: the numbers it stores, never the colours they are shown in.
+struct PngImage {
+  enum class Kind { palette, grey, colour };
+
+  int64_t height = 0;
+  int64_t width = 0;
+  int bits = 0;  ///< per stored number: 1, 2, 4, 8 or 16
+  Kind kind = Kind::grey;
+  std::vector<uint16_t> values;  ///< [height * width] palette indices or grey values as stored; empty for colour
+  std::vector<Rgb> palette;      ///< the colours of the indices; empty unless kind is palette
+};
+
+/// Reads a PNG file, interlaced or not; an alpha channel beside grey is dropped. InputError names the file where it is
+/// no PNG, damaged, cut short, or larger than kMaxPngPixels.
+PngImage read_png(const std::filesystem::path& path);
+
+/// As read_png, from bytes in memory; `name` stands for the file in messages.
+PngImage parse_png(const std::string& bytes, const std::string& name);
+
+/// A colour picture as the bytes of a PNG file: `pixels` has height * width entries, row by row.
+std::string encode_png_rgb(const std::vector<Rgb>& pixels, int64_t height, int64_t width);
+
+/// A label map as the bytes of a palette PNG: `values` has height * width indices into `palette` (1 to 256 colours),
+/// row by row. Error where an index has no colour.
+std::string encode_png_palette(const std::vector<uint8_t>& values, int64_t height, int64_t width,
+                               const std::vector<Rgb>& palette);
+
+}  // namespace segre

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace segre {
+
+/// Writes one TensorBoard event file of a directory (`tensorboard --logdir DIR` shows it). Each writer starts a file of
+/// its own and only appends, so a run that is resumed adds a file and a killed one loses at most its last record.
+class TensorBoardWriter {
+ public:
+  /// Makes the directory where it is missing, and in it `events.out.tfevents.TIME.HOST.PROCESS.NUMBER`. Error names the
+  /// file and the reason where that cannot be.
+  explicit TensorBoardWriter(const std::filesystem::path& directory);
+
+  /// One point of the curve `tag`.
+  void scalar(std::string_view tag, int64_t step, double value);
+  /// One picture under `tag`: a whole PNG file in memory, of the given size in pixels.
+  void image(std::string_view tag, int64_t step, std::string_view png, int64_t height, int64_t width);
+  /// Hands everything written so far to the system. Error names the file where that fails, as a full disk makes it.
+  void flush();
+
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  void append(std::string_view event);
+
+  std::filesystem::path file_;
+  std::ofstream out_;
+};
+
+/// The bytes an event file is made of: records of Event messages (protocol buffers).
+namespace detail {
+
+/// CRC-32C (Castagnoli polynomial), as TFRecord wants it.
+uint32_t crc32c(std::string_view bytes);
+/// `data` framed as a TFRecord: length, checksum of the length, data, checksum of the data.
+std::string tfrecord(std::string_view data);
+/// Events; `wall_time` is in seconds since 1970.
+std::string version_event(double wall_time);
+std::string scalar_event(double wall_time, std::string_view tag, int64_t step, double value);
+std::string image_event(double wall_time, std::string_view tag, int64_t step, std::string_view png, int64_t height,
+                        int64_t width);
+
+}  // namespace detail
+}  // namespace segre

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "segre/io/expansion.h"
+
+namespace segre {
+
+/// Reads the files in a zip archive, into memory only.
+class ZipReader {
+ public:
+  struct Entry {
+    std::string name;
+    int64_t compressed = 0;  ///< bytes, as the archive's directory says
+    int64_t expanded = 0;
+    int64_t number = 0;  ///< in the archive's directory
+  };
+
+  /// Opens an archive and lists its files. InputError names the file that is no zip archive, or the entry whose path
+  /// is absolute or climbs with `..`, that is encrypted or packed by another method than deflate, or that together
+  /// with the others would expand beyond the limits.
+  explicit ZipReader(const std::filesystem::path& path, const ExpansionLimits& limits = {});
+  ~ZipReader();
+  ZipReader(const ZipReader&) = delete;
+  ZipReader& operator=(const ZipReader&) = delete;
+
+  /// The files, in the archive's order, without folders.
+  const std::vector<Entry>& entries() const { return entries_; }
+  /// A file's contents. InputError names archive and entry where the data are damaged or the checksum is wrong.
+  std::string read(const Entry& entry) const;
+  /// "archive.zip: entry", for messages.
+  std::string place(const Entry& entry) const;
+
+ private:
+  struct Archive;
+  void add_entry(int64_t number);
+
+  std::string name_;
+  ExpansionLimits limits_;
+  std::unique_ptr<Archive> archive_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace segre

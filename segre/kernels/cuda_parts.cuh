@@ -1,0 +1,177 @@
+#pragma once
+
+// What the CUDA kernels share: loads and stores of several numbers at once, sums over columns in a fixed order, and
+// launching. Everything is computed in float32; fused multiply-adds are asked for by name (fmaf), because the project
+// switches the compiler's own off (CMakeLists.txt).
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace segre::kernels::cuda {
+
+using bf16 = __nv_bfloat16;
+
+/// V numbers of type T as they lie in memory: 16 bytes for 4 float or 8 bf16, or a single number.
+template <class T, int V>
+struct Pack;
+
+template <>
+struct Pack<float, 1> {
+  float raw;
+  __device__ void unpack(float (&to)[1]) const { to[0] = raw; }
+  __device__ void pack(const float (&from)[1]) { raw = from[0]; }
+};
+
+template <>
+struct Pack<float, 4> {
+  float4 raw;
+  __device__ void unpack(float (&to)[4]) const {
+    to[0] = raw.x;
+    to[1] = raw.y;
+    to[2] = raw.z;
+    to[3] = raw.w;
+  }
+  __device__ void pack(const float (&from)[4]) { raw = make_float4(from[0], from[1], from[2], from[3]); }
+};
+
+template <>
+struct Pack<bf16, 1> {
+  bf16 raw;
+  __device__ void unpack(float (&to)[1]) const { to[0] = __bfloat162float(raw); }
+  __device__ void pack(const float (&from)[1]) { raw = __float2bfloat16_rn(from[0]); }
+};
+
+template <>
+struct Pack<bf16, 8> {
+  uint4 raw;
+  // A bfloat16 is the upper half of a float32; the first of a pair lies in the lower half of the word.
+  __device__ static void split(unsigned word, float& first, float& second) {
+    first = __uint_as_float(word << 16);
+    second = __uint_as_float(word & 0xffff0000u);
+  }
+  __device__ static unsigned join(float first, float second) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+  __device__ void unpack(float (&to)[8]) const {
+    split(raw.x, to[0], to[1]);
+    split(raw.y, to[2], to[3]);
+    split(raw.z, to[4], to[5]);
+    split(raw.w, to[6], to[7]);
+  }
+  __device__ void pack(const float (&from)[8]) {
+    raw.x = join(from[0], from[1]);
+    raw.y = join(from[2], from[3]);
+    raw.z = join(from[4], from[5]);
+    raw.w = join(from[6], from[7]);
+  }
+};
+
+/// The widest pack of T: 16 bytes.
+template <class T>
+inline constexpr int kWidest = 16 / static_cast<int>(sizeof(T));
+
+/// `at` must be aligned to the pack's size.
+template <class T, int V>
+__device__ inline Pack<T, V> load(const T* at) {
+  return {*reinterpret_cast<const decltype(Pack<T, V>::raw)*>(at)};
+}
+template <class T, int V>
+__device__ inline void store(T* at, const Pack<T, V>& pack) {
+  *reinterpret_cast<decltype(Pack<T, V>::raw)*>(at) = pack.raw;
+}
+
+/// The thread's place in a block that works on rows of `channels` numbers: V of them, from `channel` on, of rows `row`,
+/// row + rows, ...
+template <int V>
+struct Lane {
+  int channel, row, rows;
+  bool active;  ///< false for the threads left over where the rows do not fill the block
+  __device__ explicit Lane(int channels) {
+    const int columns = channels / V;
+    const int thread = static_cast<int>(threadIdx.x);
+    rows = static_cast<int>(blockDim.x) / columns;
+    row = thread / columns;
+    channel = (thread % columns) * V;
+    active = row < rows;
+  }
+};
+
+/// total[c] = sum over k < count of from[k * stride + c], for all c < columns, by all threads of the block and in an
+/// order that the block's size fixes. `from` and `total` lie in global or shared memory; `scratch` is shared, of at
+/// least max(columns, blockDim.x) floats. Starts and ends with a barrier, so `from` may have been written just before
+/// and `total` may be read right after.
+__device__ inline void sum_columns(const float* from, int count, int stride, int columns, float* scratch,
+                                   float* total) {
+  __syncthreads();
+  const int threads = static_cast<int>(blockDim.x);
+  int parts = threads / columns;
+  parts = parts < 1 ? 1 : (parts > count ? count : parts);
+  for (int t = static_cast<int>(threadIdx.x); t < parts * columns; t += threads) {
+    const int c = t % columns;
+    float sum = 0.0f;
+#pragma unroll 4
+    for (int k = t / columns; k < count; k += parts) sum += from[k * stride + c];
+    scratch[t] = sum;
+  }
+  __syncthreads();
+  for (int c = static_cast<int>(threadIdx.x); c < columns; c += threads) {
+    float sum = scratch[c];
+    for (int k = 1; k < parts; ++k) sum += scratch[k * columns + c];
+    total[c] = sum;
+  }
+  __syncthreads();
+}
+
+/// sum[c] = sum over k < count of from[k * columns + c] for 32 columns from 32 * blockIdx.x on, in a fixed order. For a
+/// block of 32 x 32 threads.
+__device__ inline void sum_tall(const float* from, int count, int columns, float* sum) {
+  __shared__ float tile[32][33];
+  const int x = static_cast<int>(threadIdx.x);
+  const int y = static_cast<int>(threadIdx.y);
+  const int first = static_cast<int>(blockIdx.x) * 32;
+  float part = 0.0f;
+  if (first + x < columns) {
+#pragma unroll 4
+    for (int k = y; k < count; k += 32) part += from[int64_t{k} * columns + first + x];
+  }
+  tile[y][x] = part;
+  __syncthreads();
+  float total = tile[x][y];  // the warp has now the 32 parts of column `y`
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) total += __shfl_xor_sync(0xffffffffu, total, offset);
+  if (x == 0 && first + y < columns) sum[first + y] = total;
+}
+
+/// Whether a pointer is aligned to 16 bytes; null is.
+inline bool aligned(const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; }
+
+/// Calls run(T{}, integral_constant V): T bf16 or float as `half` says, V the widest pack or 1 as `wide` says.
+template <class Run>
+void dispatch(bool half, bool wide, const Run& run) {
+  const auto with_type = [&](auto type) {
+    using T = decltype(type);
+    wide ? run(type, std::integral_constant<int, kWidest<T>>{}) : run(type, std::integral_constant<int, 1>{});
+  };
+  half ? with_type(bf16{}) : with_type(float{});
+}
+
+/// `least` threads of a block, doubled until there is one for each column of packs.
+inline int threads_for(int columns, int least) {
+  int threads = least;
+  while (threads < columns) threads *= 2;
+  return threads;
+}
+
+/// Throws std::runtime_error where the last launch was refused.
+inline void check_launch(const char* what) {
+  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
+    throw std::runtime_error(std::string(what) + " on CUDA: " + cudaGetErrorString(error));
+}
+
+}  // namespace segre::kernels::cuda

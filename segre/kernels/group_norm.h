@@ -1,0 +1,49 @@
+#pragma once
+
+#include "segre/core/torch.h"
+
+// Group normalisation of channels-last images with what surrounds it in a residual block, in one pass each way:
+//
+//   y = act(gamma (x + shift - mean) rstd + beta),   act = SiLU or nothing
+//
+// mean and rstd = 1/sqrt(variance + eps) are taken per item and group of channels. `shift` is what the layer before
+// leaves to be added: its bias and the embedding of time.
+
+namespace segre::kernels {
+
+inline constexpr double kGroupNormEps = 1e-5;
+
+struct GroupNormForward {
+  torch::Tensor y;     ///< [N, P, C]  in x's type
+  torch::Tensor mean;  ///< [N, G]     float32, of x + shift
+  torch::Tensor rstd;  ///< [N, G]     float32
+};
+
+struct GroupNormBackward {
+  torch::Tensor dx;      ///< [N, P, C]  in x's type
+  torch::Tensor dgamma;  ///< [C]        float32
+  torch::Tensor dbeta;   ///< [C]        float32
+  torch::Tensor dshift;  ///< [N, C]     float32; undefined where there is no shift
+};
+
+/// Whether the fused kernels serve this x [N, P, C]: float32 on the CPU; float32 or bfloat16 on CUDA with at most 1024
+/// channels, where the build has CUDA. Otherwise group_norm_plain does.
+bool group_norm_serves(const torch::Tensor& x);
+
+/// The fused forward pass.
+///   x [N, P, C] contiguous; gamma, beta [C] float32; shift [N, C] float32 or undefined; groups divides C.
+/// Statistics and sums are float32 or better and added in a fixed order: the bits depend on neither threads nor timing.
+/// Throws Error where shapes or types do not fit. Twin: group_norm_plain.
+GroupNormForward group_norm_forward(const torch::Tensor& x, const torch::Tensor& gamma, const torch::Tensor& beta,
+                                    const torch::Tensor& shift, int64_t groups, bool silu, double eps = kGroupNormEps);
+
+/// Its gradient at dy [N, P, C]; mean and rstd are what the forward pass gave, everything else is computed from x.
+GroupNormBackward group_norm_backward(const torch::Tensor& dy, const torch::Tensor& x, const torch::Tensor& gamma,
+                                      const torch::Tensor& beta, const torch::Tensor& shift, const torch::Tensor& mean,
+                                      const torch::Tensor& rstd, bool silu);
+
+/// y in differentiable tensor operations, for any device and type (bfloat16 is computed in float32).
+torch::Tensor group_norm_plain(const torch::Tensor& x, const torch::Tensor& gamma, const torch::Tensor& beta,
+                               const torch::Tensor& shift, int64_t groups, bool silu, double eps = kGroupNormEps);
+
+}  // namespace segre::kernels

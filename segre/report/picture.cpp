@@ -1,0 +1,124 @@
+#include "segre/report/picture.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "segre/core/error.h"
+#include "segre/io/files.h"
+
+namespace segre {
+namespace {
+
+constexpr int64_t kPageWidth = 1000;     // small images are enlarged up to here
+constexpr int64_t kMostEnlarged = 16;    // a lone tiny image need not fill the page
+constexpr Rgb kGap{190, 190, 190};       // between images: no label's colour
+constexpr int64_t kMostMapLabels = 256;  // colours in the palette of a PNG
+
+// Okabe and Ito, Color universal design (2008), the darkest first: label 0 is usually the background.
+constexpr std::array<Rgb, 8> kOkabeIto{{{0, 0, 0},
+                                        {230, 159, 0},
+                                        {86, 180, 233},
+                                        {0, 158, 115},
+                                        {240, 228, 66},
+                                        {0, 114, 178},
+                                        {213, 94, 0},
+                                        {204, 121, 167}}};
+
+void check_image(const Space& space) {
+  if (space.layout() != Layout::image) fail_input("pictures are drawn of images, this is a ", space.describe());
+}
+
+// Colours beyond the named ones: hues a golden angle apart, in three steps of lightness.
+Rgb extra_colour(int64_t label) {
+  const double turn = 0.381966 * static_cast<double>(label);
+  const double hue = 6.0 * (turn - std::floor(turn));
+  const double value = 235.0 - 55.0 * static_cast<double>(label % 3);
+  const auto channel = [&](double shift) {
+    const double place = std::fmod(hue + shift, 6.0);
+    const double level = std::clamp(std::min(place, 4.0 - place), 0.0, 1.0);
+    return static_cast<uint8_t>(value * (1.0 - 0.8 * level));
+  };
+  return {channel(5.0), channel(3.0), channel(1.0)};
+}
+
+torch::Tensor on_cpu(const Space& space, const torch::Tensor& labels) {
+  const auto here = labels.to(torch::kCPU, torch::kInt64).contiguous();
+  check_labels(space, here);
+  return here;
+}
+
+// Copies one label image into the picture, its corner at (top, left).
+void paint(Picture& picture, const int64_t* labels, const Space& space, const std::vector<Rgb>& colours, int64_t top,
+           int64_t left, int64_t scale) {
+  const int64_t height = space.shape()[0] * scale;
+  const int64_t width = space.shape()[1] * scale;
+  for (int64_t y = 0; y < height; ++y) {
+    Rgb* out = picture.pixels.data() + (top + y) * picture.width + left;
+    const int64_t* row = labels + (y / scale) * space.shape()[1];
+    for (int64_t x = 0; x < width; ++x) out[x] = colours[static_cast<size_t>(row[x / scale])];
+  }
+}
+
+}  // namespace
+
+std::vector<Rgb> label_colours(const Space& space) {
+  if (!space.label_set().colours.empty()) return space.label_set().colours;
+  if (space.max_labels() == 2) return {Rgb{0, 0, 0}, Rgb{255, 255, 255}};
+  std::vector<Rgb> colours;
+  for (int64_t label = 0; label < space.max_labels(); ++label)
+    colours.push_back(label < static_cast<int64_t>(kOkabeIto.size()) ? kOkabeIto[static_cast<size_t>(label)]
+                                                                     : extra_colour(label));
+  return colours;
+}
+
+Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t columns) {
+  check_image(space);
+  const auto here = on_cpu(space, labels);
+  const int64_t count = here.size(0);
+  if (count < 1 || columns < 1) fail_input("a picture needs at least one image and one column");
+  columns = std::min(columns, count);
+  const int64_t rows = (count + columns - 1) / columns;
+  const int64_t height = space.shape()[0];
+  const int64_t width = space.shape()[1];
+  const int64_t scale = std::clamp<int64_t>(kPageWidth / (columns * (width + 1)), 1, kMostEnlarged);
+  const int64_t gap = std::max<int64_t>(2, scale / 2);
+  Picture picture;
+  picture.height = rows * (height * scale + gap) + gap;
+  picture.width = columns * (width * scale + gap) + gap;
+  if (picture.height > kMaxPngPixels / picture.width)
+    fail_input("a picture of ", count, " images of ", height, "x", width, " would have ", picture.height, "x",
+               picture.width, " pixels, at most ", kMaxPngPixels, " are drawn; write fewer, or a folder of images");
+  picture.pixels.assign(static_cast<size_t>(picture.height * picture.width), kGap);
+  const auto colours = label_colours(space);
+  for (int64_t item = 0; item < count; ++item)
+    paint(picture, here.data_ptr<int64_t>() + item * space.n_variables(), space, colours,
+          gap + (item / columns) * (height * scale + gap), gap + (item % columns) * (width * scale + gap), scale);
+  return picture;
+}
+
+void write_label_grid(const std::filesystem::path& path, const Space& space, const torch::Tensor& labels,
+                      int64_t columns) {
+  const Picture picture = draw_label_grid(space, labels, columns);
+  const std::string bytes = encode_png_rgb(picture.pixels, picture.height, picture.width);
+  write_file_whole(path, [&](std::ostream& out) { out << bytes; });
+}
+
+void write_label_maps(const std::filesystem::path& folder, const Space& space, const torch::Tensor& labels,
+                      int64_t first_number) {
+  check_image(space);
+  if (space.max_labels() > kMostMapLabels)
+    fail_input("a PNG label map holds ", kMostMapLabels, " labels, this is an ", space.describe(), "; use .npy");
+  const auto here = on_cpu(space, labels);
+  const auto colours = label_colours(space);
+  std::vector<uint8_t> values(static_cast<size_t>(space.n_variables()));
+  for (int64_t item = 0; item < here.size(0); ++item) {
+    const auto* row = here.data_ptr<int64_t>() + item * space.n_variables();
+    std::transform(row, row + space.n_variables(), values.begin(), [](int64_t v) { return static_cast<uint8_t>(v); });
+    const std::string number = std::to_string(first_number + item);
+    const std::string name = std::string(number.size() < 6 ? 6 - number.size() : 0, '0') + number + ".png";
+    const std::string bytes = encode_png_palette(values, space.shape()[0], space.shape()[1], colours);
+    write_file_whole(folder / name, [&](std::ostream& out) { out << bytes; });
+  }
+}
+
+}  // namespace segre

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "segre/io/png.h"
+#include "segre/space/space.h"
+
+namespace segre {
+
+/// A colour picture.
+struct Picture {
+  int64_t height = 0;
+  int64_t width = 0;
+  std::vector<Rgb> pixels;  ///< [height * width], row by row
+};
+
+/// One colour per label of an image space: its own where it has any, white on black for two labels, else the colours
+/// of Okabe and Ito, which all kinds of colour vision tell apart, followed by others.
+std::vector<Rgb> label_colours(const Space& space);
+
+/// Label images [B, n] side by side, `columns` in a row with a thin gap, each pixel enlarged so that the picture is as
+/// wide as a page. InputError where the space is no image or the picture would be larger than kMaxPngPixels.
+Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t columns);
+
+/// Writes draw_label_grid as a PNG file, whole or not at all.
+void write_label_grid(const std::filesystem::path& path, const Space& space, const torch::Tensor& labels,
+                      int64_t columns);
+
+/// Writes each label image [B, n] as a palette PNG, index = label: 000000.png and so on, counted from `first_number`,
+/// into `folder`, which exists. InputError where the space is no image or has more than 256 labels.
+void write_label_maps(const std::filesystem::path& folder, const Space& space, const torch::Tensor& labels,
+                      int64_t first_number);
+
+}  // namespace segre

@@ -1,0 +1,87 @@
+// segre data inspect and segre data fetch, as typed.
+
+#include <nlohmann/json.hpp>
+
+#include "segre/experiment/experiment.h"
+#include "segre/io/files.h"
+#include "segre/io/png.h"
+#include "tests/support/messages.h"
+#include "tests/support/program.h"
+
+namespace segre {
+namespace {
+
+namespace fs = std::filesystem;
+using test::contains;
+using test::run_program;
+using test::ScratchFolder;
+
+TEST(CliData, InspectSaysWhatASourceIs) {
+  const auto result = run_program({"data", "inspect", "streets", "--items", "20"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part : {"image of 64x128 variables with 8 labels each", "without end, generated", "n          8192",
+                           "looked at  20 items", "vehicle"})
+    EXPECT_TRUE(contains(result.out, part));
+  EXPECT_TRUE(contains(result.err, "--out DIR"));
+}
+
+TEST(CliData, InspectListsTheColumnsOfATable) {
+  const auto result = run_program({"data", "inspect", "coupled"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "drawn from a known distribution"));
+  EXPECT_TRUE(contains(result.out, "y1"));
+  EXPECT_TRUE(contains(result.out, "2 labels, most common"));
+}
+
+TEST(CliData, InspectWritesAPictureAndAConfigThatIsRead) {
+  const ScratchFolder folder;
+  const auto result = run_program({"data", "inspect", "glyphs?pad=2", "--items", "20", "--out", folder / "look"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const PngImage preview = read_png(folder / "look" / "preview.png");
+  EXPECT_EQ(preview.kind, PngImage::Kind::colour);
+  EXPECT_GT(preview.width, 8 * 32);
+  Experiment experiment;
+  schema_of(experiment).read_file(folder / "look" / "config.toml");
+  EXPECT_EQ(experiment.data, "glyphs?pad=2");
+  EXPECT_EQ(experiment.net.kind, NetKind::unet);
+}
+
+TEST(CliData, InspectGivesJsonToMachines) {
+  const auto result = run_program({"data", "inspect", "glyphs", "--items", "50", "--json"});
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json.at("variables"), 28 * 28);
+  EXPECT_EQ(json.at("items_seen"), 50);
+  EXPECT_NEAR(json.at("label_shares")[1].get<double>(), 0.12, 0.04);
+}
+
+TEST(CliData, APictureOfATableIsRefused) {
+  const ScratchFolder folder;
+  const auto result = run_program({"data", "inspect", "coupled", "--preview", folder / "p.png"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.err, "pictures are drawn of images"));
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(CliData, AnUnknownSourceIsRefused) {
+  const auto result = run_program({"data", "inspect", "nothing:x"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.err, "nothing"));
+}
+
+TEST(CliData, FetchNamesTheDataSetsThereAre) {
+  const auto result = run_program({"data", "fetch", "cifar"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.err, "data set 'cifar' is not one of mnist, omniglot"));
+}
+
+TEST(CliData, FetchFromAMirrorThatIsNotThereFailsAndLeavesNothing) {
+  const ScratchFolder folder;
+  const auto result =
+      run_program({"data", "fetch", "mnist", "--to", folder / "mnist", "--mirror", "http://127.0.0.1:1/"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.err, "train-images-idx3-ubyte.gz"));
+  EXPECT_FALSE(fs::exists(folder / "mnist" / "train-images-idx3-ubyte.gz"));
+}
+
+}  // namespace
+}  // namespace segre

@@ -1,0 +1,69 @@
+#include "segre/data/split.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tests/support/datasets.h"
+
+namespace segre {
+namespace {
+
+const Space kSpace = Space::uniform(Layout::image, {2, 3}, 5);
+
+// The rows' numbers, see numbered_rows.
+std::vector<int64_t> numbers_of(const Dataset& dataset) {
+  std::vector<int64_t> out;
+  for (int64_t r = 0; r < dataset.labels.size(0); ++r) {
+    int64_t number = 0;
+    for (int64_t k = 0; k < kSpace.n_variables(); ++k) number = 5 * number + dataset.labels[r][k].item<int64_t>();
+    out.push_back(number);
+  }
+  return out;
+}
+
+TEST(Split, PartsAreDisjointAndTogetherTheWhole) {
+  const auto [rest, taken] = split_off(test::numbered_rows(kSpace, 100), 23);
+  EXPECT_EQ(rest.labels.size(0), 77);
+  EXPECT_EQ(taken.labels.size(0), 23);
+  const auto left = numbers_of(rest);
+  const auto out = numbers_of(taken);
+  std::set<int64_t> all(left.begin(), left.end());
+  all.insert(out.begin(), out.end());
+  EXPECT_EQ(all.size(), 100u);
+  EXPECT_EQ(*all.rbegin(), 99);
+}
+
+TEST(Split, EachPartKeepsTheOrder) {
+  const auto [rest, taken] = split_off(test::numbered_rows(kSpace, 100), 23);
+  for (const auto& part : {numbers_of(rest), numbers_of(taken)}) EXPECT_TRUE(std::is_sorted(part.begin(), part.end()));
+}
+
+TEST(Split, IsTheSameEveryTimeAndNoHeadOrTail) {
+  const auto dataset = test::numbered_rows(kSpace, 100);
+  const auto taken = numbers_of(split_off(dataset, 23).second);
+  EXPECT_EQ(numbers_of(split_off(dataset, 23).second), taken);
+  EXPECT_LT(taken.front(), 50);  // by chance once in ten million times
+  EXPECT_GE(taken.back(), 50);
+}
+
+// More validation items mean the old ones and some new ones, so values of runs with different numbers compare.
+TEST(Split, ASmallerPartLiesInALargerOne) {
+  const auto dataset = test::numbered_rows(kSpace, 100);
+  const auto few = numbers_of(split_off(dataset, 10).second);
+  const auto many = numbers_of(split_off(dataset, 40).second);
+  EXPECT_TRUE(std::includes(many.begin(), many.end(), few.begin(), few.end()));
+}
+
+TEST(Split, PartsAreOfTheSameKind) {
+  auto dataset = test::numbered_rows(kSpace, 20);
+  dataset.mirror = true;
+  const auto [rest, taken] = split_off(dataset, 0);
+  EXPECT_TRUE(torch::equal(rest.labels, dataset.labels));
+  EXPECT_EQ(taken.labels.size(0), 0);
+  EXPECT_TRUE(rest.mirror);
+  EXPECT_EQ(rest.labels.scalar_type(), torch::kUInt8);
+  EXPECT_EQ(rest.space.shape(), kSpace.shape());
+}
+
+}  // namespace
+}  // namespace segre

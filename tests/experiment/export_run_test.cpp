@@ -1,0 +1,78 @@
+#include "segre/experiment/run.h"
+#include "tests/experiment/tiny.h"
+#include "tests/support/messages.h"
+#include "tests/support/support.h"
+#include "tests/support/threads.h"
+
+namespace segre {
+namespace {
+
+namespace fs = std::filesystem;
+using test::contains;
+using test::input_error;
+using test::ScratchFolder;
+using test::Threads;
+using test::tiny_experiment;
+
+fs::path trained(const fs::path& path) {
+  const Threads one(1);
+  train_run(tiny_experiment(), RunDirectory(path), {});
+  return path;
+}
+
+TEST(ExportRun, KeepsTheAveragedWeightsAndSamplesTheSame) {
+  const Threads one(1);
+  for (const double ema : {0.999, 0.0}) {
+    const ScratchFolder folder;
+    Experiment e = tiny_experiment();
+    e.train.adam.ema = ema;
+    e.net.hidden = {64};
+    train_run(e, RunDirectory(folder / "run"), {});
+    export_run(folder / "run", folder / "small", Checkpoint::last);
+    const auto whole = load_run(folder / "run", torch::kCPU);
+    const auto small = load_run(folder / "small", torch::kCPU);
+    EXPECT_EQ(small.step, 12);
+    EXPECT_TRUE(torch::equal(Sampler(small.model, small.experiment.sample, 3).draw(0, 500).labels,
+                             Sampler(whole.model, whole.experiment.sample, 3).draw(0, 500).labels));
+    const auto file = *RunDirectory(folder / "small").latest() / "model.safetensors";
+    const auto kept = read_safetensors(file);
+    EXPECT_EQ(kept.size(), small.model.field().parameters().size());
+    for (const auto& [name, tensor] : kept) EXPECT_TRUE(name.starts_with(ema > 0.0 ? "ema." : "weights.")) << name;
+    EXPECT_LT(3 * fs::file_size(file), fs::file_size(*RunDirectory(folder / "run").latest() / "model.safetensors"));
+  }
+}
+
+TEST(ExportRun, BatchNormTakesItsStatisticsAlong) {
+  const Threads one(1);
+  const ScratchFolder folder;
+  Experiment e = tiny_experiment();
+  e.net.batch_norm = true;
+  train_run(e, RunDirectory(folder / "run"), {});
+  export_run(folder / "run", folder / "small", Checkpoint::best);
+  const auto whole = load_run(folder / "run", torch::kCPU, Checkpoint::best);
+  const auto small = load_run(folder / "small", torch::kCPU);
+  ASSERT_FALSE(small.model.field().buffers().empty());
+  for (size_t k = 0; k < small.model.field().buffers().size(); ++k)
+    EXPECT_TRUE(torch::equal(small.model.field().buffers()[k].second, whole.model.field().buffers()[k].second));
+}
+
+TEST(ExportRun, DoesNotOverwriteARun) {
+  const ScratchFolder folder;
+  const auto path = trained(folder / "run");
+  EXPECT_EQ(input_error([&] { export_run(path, path, Checkpoint::last); }),
+            path.string() + ": holds a run already; choose another folder");
+  EXPECT_NE(input_error([&] { export_run(folder / "none", folder / "small", Checkpoint::last); }), "");
+  EXPECT_FALSE(fs::exists(folder / "small"));
+}
+
+TEST(ExportRun, AnExportCannotBeTrainedOn) {
+  const ScratchFolder folder;
+  export_run(trained(folder / "run"), folder / "small", Checkpoint::last);
+  TrainRunOptions options;
+  options.resume = true;
+  EXPECT_TRUE(contains(input_error([&] { train_run(tiny_experiment(), RunDirectory(folder / "small"), options); }),
+                       "the checkpoint has no tensor adam.step"));
+}
+
+}  // namespace
+}  // namespace segre

@@ -1,0 +1,87 @@
+#include "segre/experiment/experiment.h"
+#include "tests/support/support.h"
+
+// recipe_for: whatever the data are, the recipe is one that works.
+
+namespace segre {
+namespace {
+
+Space image(int64_t height, int64_t width, int64_t n_labels = 2) {
+  return Space::uniform(Layout::image, {height, width}, n_labels);
+}
+
+Space table(int64_t columns) {
+  std::vector<Variable> variables;
+  for (int64_t k = 0; k < columns; ++k) variables.push_back({"", 2 + k % 4, {}});
+  return Space::table(std::move(variables));
+}
+
+// Builds the network and applies it to one item.
+void expect_works(const Space& space, NetKind kind) {
+  SCOPED_TRACE(space.describe());
+  for (const int64_t n_items : {0, 40, 60'000}) {
+    Experiment e = recipe_for(space, n_items);
+    EXPECT_EQ(e.net.kind, kind);
+    EXPECT_GE(e.train.steps, 1000);
+    EXPECT_LE(e.train.steps, 100'000);
+    Experiment read;
+    schema_of(read).read_text(schema_of(e).to_toml(false), "recipe.toml");  // every value is one the config takes
+  }
+  const torch::NoGradGuard no_grad;
+  const Model model = make_model(recipe_for(space, 1000), space, torch::kCPU);
+  const auto v = test::noise({1, space.n_coordinates()}, 1, torch::kFloat32);
+  EXPECT_EQ(model.velocity(v, torch::full({1}, 0.1)).sizes(), v.sizes());
+}
+
+TEST(Recipe, ImagesOfAnySizeGetAUnet) {
+  for (const Space& space : {image(28, 28), image(32, 32, 8), image(7, 9), image(1, 1), image(3, 64), image(6, 4)})
+    expect_works(space, NetKind::unet);
+}
+
+TEST(Recipe, LargeImagesGetAUnet) { expect_works(image(128, 256, 8), NetKind::unet); }
+
+TEST(Recipe, FewVariablesGetAMixture) {
+  for (const Space& space : {table(1), table(8), Space::uniform(Layout::sequence, {2}, 91)})
+    expect_works(space, NetKind::latent_class);
+}
+
+TEST(Recipe, TheOthersGetAnMlp) {
+  for (const Space& space : {table(9), table(300), Space::uniform(Layout::sequence, {64}, 27)})
+    expect_works(space, NetKind::mlp);
+}
+
+TEST(Recipe, ImagesAreHalvedWhileTheyAllowIt) {
+  EXPECT_EQ(recipe_for(image(28, 28), 0).net.unet.channel_mult.size(), 3u);    // 28, 14, 7
+  EXPECT_EQ(recipe_for(image(7, 9), 0).net.unet.channel_mult.size(), 1u);      // odd
+  EXPECT_EQ(recipe_for(image(32, 32), 0).net.unet.channel_mult.size(), 4u);    // 32 ... 4
+  EXPECT_EQ(recipe_for(image(128, 256), 0).net.unet.channel_mult.size(), 5u);  // 128 ... 8
+}
+
+TEST(Recipe, MoreDataMeanMoreStepsWithinBounds) {
+  EXPECT_LT(recipe_for(image(28, 28), 100).train.steps, recipe_for(image(28, 28), 60'000).train.steps);
+  EXPECT_EQ(recipe_for(image(28, 28), 1).train.steps, 2'000);
+  EXPECT_EQ(recipe_for(image(28, 28), 1'000'000'000).train.steps, 50'000);
+}
+
+TEST(Recipe, TheDefaultsAreTheOneForJoints) {
+  Experiment plain;
+  Experiment joint = recipe_for(test::binary_space(2), 0);
+  EXPECT_EQ(schema_of(joint).to_toml(false), schema_of(plain).to_toml(false));
+}
+
+TEST(ComputeType, IsShortOnCudaForTheUnetAlone) {
+  NetOptions net;
+  net.kind = NetKind::unet;
+  EXPECT_EQ(compute_type(net, torch::kCPU), torch::kFloat32);
+  EXPECT_EQ(compute_type(net, torch::kCUDA), torch::kBFloat16);
+  net.precision = NetPrecision::float32;
+  EXPECT_EQ(compute_type(net, torch::kCUDA), torch::kFloat32);
+  net = {};
+  EXPECT_EQ(compute_type(net, torch::kCUDA), torch::kFloat32);
+  net.precision = NetPrecision::bfloat16;
+  EXPECT_EQ(test::input_error([&] { compute_type(net, torch::kCPU); }),
+            "net.precision = \"bfloat16\" is for CUDA; on the CPU choose \"auto\" or \"float32\"");
+}
+
+}  // namespace
+}  // namespace segre

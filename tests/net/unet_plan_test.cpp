@@ -1,0 +1,68 @@
+#include "segre/net/unet_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "segre/net/field.h"
+#include "tests/support/support.h"
+
+namespace segre {
+namespace {
+
+// The two networks of the paper's appendix. Parameters and FLOPs are those of the public implementation with these
+// settings, counted there.
+const UNetOptions kMnist{32, {1, 2, 2, 2}, 2, {16}, 4};
+const UNetOptions kCityscapes{64, {1, 1, 2, 3, 4}, 3, {32, 16, 8}, 4};
+
+Space image(int64_t height, int64_t width, int64_t c) { return Space::uniform(Layout::image, {height, width}, c); }
+
+TEST(UNetPlan, CountsTheParametersOfThePapersNetworks) {
+  EXPECT_NEAR(static_cast<double>(cost_of(plan_unet(image(32, 32, 2), kMnist)).n_parameters), 2.25e6, 0.005e6);
+  EXPECT_NEAR(static_cast<double>(cost_of(plan_unet(image(128, 256, 8), kCityscapes)).n_parameters), 30.38e6, 0.005e6);
+}
+
+TEST(UNetPlan, CountsTheFlopsOfThePapersNetworks) {
+  // In GFLOP, to the digits of the reference count.
+  EXPECT_NEAR(cost_of(plan_unet(image(32, 32, 2), kMnist)).training_flops / 1e9, 2.525, 0.0005);
+  EXPECT_NEAR(cost_of(plan_unet(image(128, 256, 8), kCityscapes)).training_flops / 1e9, 320.74, 0.005);
+}
+
+TEST(UNetPlan, CountsWhatTheFieldHas) {
+  const UNetOptions options{32, {1, 2}, 1, {8}, 4};
+  const Space space = image(16, 32, 3);
+  NetOptions net;
+  net.kind = NetKind::unet;
+  net.unet = options;
+  const auto field = make_field(space, net, 1);
+  EXPECT_EQ(n_parameters(*field), cost_of(plan_unet(space, options)).n_parameters);
+}
+
+TEST(UNetPlan, PutsAttentionAtTheGivenHeightsAndInTheMiddle) {
+  const auto plan = plan_unet(image(32, 64, 2), {32, {1, 2, 2}, 1, {16}, 4});
+  for (const auto& layer : plan.layers()) {
+    if (layer.kind == UNetLayer::Kind::attention) {
+      EXPECT_TRUE(layer.height == 16 || layer.name == "middle_block.1.") << layer.name;
+    }
+    EXPECT_EQ(layer.width, 2 * layer.height) << layer.name;
+  }
+}
+
+TEST(UNetPlan, RefusesAnImageThatCannotBeHalvedOftenEnough) {
+  EXPECT_EQ(test::input_error([] { plan_unet(image(28, 28, 2), kMnist); }),
+            "net.channel_mult has 4 levels, which halve the image to 1/8; height and width must be multiples of 8, the "
+            "data are 28x28 (the source option pad, or height and width, makes them so)");
+}
+
+TEST(UNetPlan, RefusesWhatTheNormCannotGroup) {
+  EXPECT_EQ(test::input_error([] { plan_unet(image(32, 32, 2), {24, {1, 2}, 1, {}, 4}); }),
+            "net.channels x net.channel_mult = 24: expected a multiple of 32, the groups of the normalisation");
+  EXPECT_EQ(test::input_error([] { plan_unet(image(32, 32, 2), {32, {1, 2}, 1, {}, 5}); }),
+            "net.heads = 5 does not divide the 32 channels of a level");
+}
+
+TEST(UNetPlan, RefusesTables) {
+  const auto message = test::input_error([] { plan_unet(Space::uniform(Layout::sequence, {12}, 2), kMnist); });
+  EXPECT_NE(message.find("net.kind = \"unet\" is for images"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace segre
