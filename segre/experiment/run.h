@@ -71,9 +71,9 @@ struct TrainRunOptions {
 };
 
 /// Trains an experiment into a directory: progress on stderr, metrics, checkpoints; SIGINT and SIGTERM save and stop.
-/// With max_seconds the schedule follows the speed measured so that it ends in time; the number of steps it came to is
-/// in config.toml. Every watch.every steps the averaged weights are validated and, for images, drawn from. Returns the
-/// steps done (fewer than train.steps where a signal came).
+/// With max_seconds the schedule follows the clock and ends with it; the number of steps it came to is in config.toml.
+/// Every watch.every steps the averaged weights are validated and, for images, drawn from. Returns the steps done
+/// (fewer than train.steps where a signal came).
 int64_t train_run(Experiment experiment, const RunDirectory& run, const TrainRunOptions& options);
 
 /// "cpu", "cuda", "cuda:1" -> device; InputError where it is not there.

@@ -12,10 +12,9 @@
 namespace segre {
 namespace {
 
-constexpr double kRefitSeconds = 1.0;  // how often --max-time measures the speed
-constexpr double kLookSeconds = 1.0;   // how often losses are fetched for the progress line
-constexpr double kMostSteps = 1e11;    // what --max-time may ask for, below what train.steps allows
-constexpr int64_t kLogEvery = 50;      // steps per line of metrics
+constexpr double kLookSeconds = 1.0;  // how often losses are fetched for the progress line
+constexpr double kMostSteps = 1e11;   // what --max-time may ask for, below what train.steps allows
+constexpr int64_t kLogEvery = 50;     // steps per line of metrics
 constexpr int64_t kValidations = 20;
 constexpr int64_t kPictureEvery = 4;  // validations
 const char* const kWindowName = "metrics.window";
@@ -39,8 +38,7 @@ TrainLoop::TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& t
       first_step_(trainer.n_steps()),
       log_(run.metrics(), trainer.n_steps(),
            experiment.watch.tensorboard ? run.path() / "tensorboard" : std::filesystem::path()),
-      best_loss_(run.best_loss()),
-      fitted_step_(trainer.n_steps()) {}
+      best_loss_(run.best_loss()) {}
 
 void TrainLoop::load(const NamedTensors& state) {
   const auto at = state.find(kWindowName);
@@ -58,8 +56,8 @@ int64_t TrainLoop::operator()() {
     const int64_t step = trainer_.n_steps();
     if (step % kLogEvery == 0) write_metrics();
     if (now_seconds() - last_look_ > kLookSeconds) take_losses();
-    if (step % validation_pause() == 0 || step == total()) validate();
     fit_into_time();
+    if (validation_due()) validate();
     progress.set_total(total());
     const double rate = static_cast<double>(step - first_step_) * static_cast<double>(trainer_.options().batch);
     progress.update(step, concat("loss ", rounded(shown_loss_), "  ", rounded(rate / elapsed()), " items/s"));
@@ -73,9 +71,13 @@ int64_t TrainLoop::operator()() {
   return trainer_.n_steps();
 }
 
-int64_t TrainLoop::validation_pause() const {
-  if (experiment_.watch.every > 0) return experiment_.watch.every;
-  return std::max<int64_t>(kLogEvery, total() / kValidations);
+// After every so many steps or, where the clock decides how many there are, after as much time; and at the end.
+bool TrainLoop::validation_due() const {
+  const int64_t step = trainer_.n_steps();
+  if (step >= total()) return true;
+  if (experiment_.watch.every > 0) return step % experiment_.watch.every == 0;
+  if (max_seconds_ > 0.0) return elapsed() >= static_cast<double>(n_validations_ + 1) * max_seconds_ / kValidations;
+  return step % std::max<int64_t>(kLogEvery, total() / kValidations) == 0;
 }
 
 void TrainLoop::take_losses() {
@@ -114,7 +116,7 @@ void TrainLoop::validate() {
     save();
     run_.mark_best(step, result.loss);
   }
-  if (step % (kPictureEvery * validation_pause()) == 0 || step == total()) draw_samples(step);
+  if (++n_validations_ % kPictureEvery == 0 || step >= total()) draw_samples(step);
 }
 
 // Pictures of the averaged weights, which validation has just put into its model.
@@ -130,14 +132,15 @@ void TrainLoop::draw_samples(int64_t step) {
   log_.picture(step, png, picture.height, picture.width);
 }
 
-// With a time limit: makes the schedule end when the time does, from the speed of the last second or so.
+// With a time limit the schedule follows the clock: the share of the steps done is the share of the time gone, so the
+// learning rate falls as evenly as the clock goes, whatever validations and checkpoints cost in between.
 void TrainLoop::fit_into_time() {
-  if (max_seconds_ <= 0.0 || now_seconds() - fitted_at_ < std::min(kRefitSeconds, 0.1 * max_seconds_)) return;
-  const double rate = static_cast<double>(trainer_.n_steps() - fitted_step_) / (now_seconds() - fitted_at_);
-  const double left = std::max(0.0, max_seconds_ - elapsed());
-  trainer_.set_total_steps(trainer_.n_steps() + static_cast<int64_t>(std::min(kMostSteps, rate * left)));
-  fitted_at_ = now_seconds();
-  fitted_step_ = trainer_.n_steps();
+  if (max_seconds_ <= 0.0) return;
+  const auto done = static_cast<double>(trainer_.n_steps());
+  const auto new_steps = static_cast<double>(trainer_.n_steps() - first_step_);
+  const double left = max_seconds_ - elapsed();
+  const double fitting = left > 0.0 ? std::max(1.0, new_steps * left / elapsed()) : 0.0;
+  trainer_.set_total_steps(static_cast<int64_t>(std::min(kMostSteps, done + fitting)));
 }
 
 void TrainLoop::save() {

@@ -23,7 +23,7 @@ class TrainLoop {
  private:
   int64_t total() const { return trainer_.options().steps; }
   double elapsed() const { return now_seconds() - start_; }
-  int64_t validation_pause() const;
+  bool validation_due() const;
   void take_losses();
   void write_metrics();
   void validate();
@@ -46,8 +46,7 @@ class TrainLoop {
   double sum_ = 0.0;
   int64_t n_summed_ = 0;
   double shown_loss_ = 0.0;
-  double fitted_at_ = now_seconds();
-  int64_t fitted_step_;
+  int64_t n_validations_ = 0;
 };
 
 }  // namespace segre

@@ -36,8 +36,8 @@ enum class WithVelocity { no, yes };
 PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
                        const RandomStream& random, uint64_t first_item, WithVelocity with_velocity);
 
-/// As above with the place of the first number in the stream, first_item * S, in memory of the device [1] int64, where a
-/// captured CUDA step finds a new one at each replay.
+/// As above with the place of the first number in the stream, first_item * S, in memory of the device [1] int64, where
+/// a captured CUDA step finds a new one at each replay.
 PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
                        const RandomStream& random, const torch::Tensor& first_number, WithVelocity with_velocity);
 

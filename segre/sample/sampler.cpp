@@ -6,6 +6,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
+#include "segre/core/one_thread.h"
 #include "segre/oracle/joint_oracle.h"
 #include "segre/path/path_sample.h"
 #include "segre/simplex/lift.h"
@@ -14,10 +15,18 @@
 namespace segre {
 namespace {
 
-// A quarter of a million numbers a block: large enough for the matrix products, small enough for a core's cache.
-int64_t choose_rows(const Space& space) {
-  const auto fitting = static_cast<uint64_t>(std::max<int64_t>(1, (1 << 18) / space.n_coordinates()));
-  return std::min<int64_t>(1024, static_cast<int64_t>(std::bit_floor(fitting)));
+int64_t power_of_two_below(int64_t value) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, value))));
+}
+
+// On the CPU a block is one thread's work: a quarter of a million numbers, large enough for the matrix products and
+// small enough for a core's cache, and no more than 32 million inside the network, so that a few images keep all
+// threads busy. A GPU wants more at once.
+int64_t choose_rows(const Model& model) {
+  const int64_t S = model.space().n_coordinates();
+  if (!model.options().device().is_cpu()) return std::min<int64_t>(256, power_of_two_below((1 << 22) / S));
+  const int64_t rows = std::min<int64_t>(1024, power_of_two_below((1 << 18) / S));
+  return std::min(rows, power_of_two_below((1 << 25) / std::max<int64_t>(1, model.field().n_activations())));
 }
 
 double stop_time(const Model& model, const SampleOptions& options) {
@@ -38,7 +47,7 @@ constexpr int64_t kRowsPerItem = 10;  // states and stages of S numbers alive at
 }  // namespace
 
 Sampler::Sampler(Model model, const SampleOptions& options, uint64_t seed)
-    : model_(std::move(model)), options_(options), seed_(seed), rows_(choose_rows(model_.space())) {
+    : model_(std::move(model)), options_(options), seed_(seed), rows_(choose_rows(model_)) {
   if (options_.steps < 1) fail_input("sample.steps = ", options_.steps, ": expected at least 1");
   const double t1 = stop_time(model_, options_);
   stepper(options_.sampler);  // refuses an unknown name now
@@ -116,6 +125,7 @@ Samples Sampler::draw(uint64_t first, int64_t count) const {
   // On the CPU a block is one thread's work: threads need not wait for each other at every operation.
   const int64_t grain = model_.options().device().is_cpu() ? 1 : n_blocks;
   at::parallel_for(0, n_blocks, grain, [&](int64_t begin, int64_t end) {
+    const OneThread alone;
     for (int64_t k = begin; k < end; ++k) draw_part(k);
   });
   return {torch::cat(labels), torch::cat(n_undecided).sum().item<int64_t>()};

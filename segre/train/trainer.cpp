@@ -4,6 +4,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
+#include "segre/core/one_thread.h"
 
 namespace segre {
 namespace {
@@ -86,6 +87,7 @@ ObjectiveValue Trainer::evaluate_shards(const torch::Tensor& labels, const TimeL
   const int64_t rows = model_.field().buffers().empty() ? model_.field().shard_rows() : n;
   std::vector<ObjectiveValue> shards((n + rows - 1) / rows);
   at::parallel_for(0, static_cast<int64_t>(shards.size()), 1, [&](int64_t begin, int64_t end) {
+    const OneThread alone;
     for (int64_t k = begin; k < end; ++k) {
       const int64_t from = k * rows;
       const int64_t to = std::min(n, from + rows);

@@ -1,6 +1,6 @@
 #include "segre/train/validation.h"
 
-#include "segre/core/error.h"
+#include "segre/core/one_thread.h"
 
 namespace segre {
 namespace {
@@ -45,6 +45,7 @@ ValidationResult Validation::operator()(const NamedTensors& weights) {
   std::vector<torch::Tensor> parts((K + rows - 1) / rows);
   const auto n_parts = static_cast<int64_t>(parts.size());
   at::parallel_for(0, n_parts, on_cpu ? 1 : n_parts, [&](int64_t begin, int64_t end) {
+    const OneThread alone;
     for (int64_t k = begin; k < end; ++k) parts[k] = measure(k * rows, std::min(K, (k + 1) * rows));
   });
   const auto mean = torch::stack(parts).sum(0) / static_cast<double>(K);

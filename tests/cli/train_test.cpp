@@ -63,7 +63,8 @@ TEST(CliTrain, ABadSetIsNamed) {
 }
 
 TEST(CliTrain, ABadSourceIsNamed) {
-  EXPECT_EQ(train_error({}, "cupled"), "data source 'cupled' is not one of coupled, mixture, pinwheel, glyphs, streets, joint:FILE.csv, csv:FILE, "
+  EXPECT_EQ(train_error({}, "cupled"),
+            "data source 'cupled' is not one of coupled, mixture, pinwheel, glyphs, streets, joint:FILE.csv, csv:FILE, "
             "idx:FILE, png:DIR, npy:FILE, omniglot:ZIP, cityscapes:DIR");
   const ScratchFolder folder;
   const auto file = (folder / "j.csv").string();

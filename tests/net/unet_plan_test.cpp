@@ -53,9 +53,13 @@ TEST(UNetPlan, RefusesAnImageThatCannotBeHalvedOftenEnough) {
 }
 
 TEST(UNetPlan, RefusesWhatTheNormCannotGroup) {
-  EXPECT_EQ(test::input_error([] { plan_unet(image(32, 32, 2), {24, {1, 2}, 1, {}, 4}); }),
+  EXPECT_EQ(test::input_error([] {
+              plan_unet(image(32, 32, 2), {24, {1, 2}, 1, {}, 4});
+            }),
             "net.channels x net.channel_mult = 24: expected a multiple of 32, the groups of the normalisation");
-  EXPECT_EQ(test::input_error([] { plan_unet(image(32, 32, 2), {32, {1, 2}, 1, {}, 5}); }),
+  EXPECT_EQ(test::input_error([] {
+              plan_unet(image(32, 32, 2), {32, {1, 2}, 1, {}, 5});
+            }),
             "net.heads = 5 does not divide the 32 channels of a level");
 }
 

@@ -122,12 +122,10 @@ TEST(TimeLaw, WithoutReweightAllItemsCountTheSame) {
 TEST(TimeLaw, StateRestoresTheLaw) {
   const auto law = learned(0.2 * kT1, 0.3 * kT1, true);
   TimeLaw other(TimeLawKind::information, line(), kT1, true);
-  EXPECT_GT(max_difference(draw(other, 0, 100).t, draw(law, 0, 100).t),
-            0.01);
+  EXPECT_GT(max_difference(draw(other, 0, 100).t, draw(law, 0, 100).t), 0.01);
   other.load(law.state());
   EXPECT_TRUE(torch::equal(draw(other, 0, 100).t, draw(law, 0, 100).t));
-  EXPECT_TRUE(torch::equal(draw(other, 0, 100).weight,
-                           draw(law, 0, 100).weight));
+  EXPECT_TRUE(torch::equal(draw(other, 0, 100).weight, draw(law, 0, 100).weight));
 }
 
 TEST(TimeLaw, AllButTheUniformLawHaveState) {

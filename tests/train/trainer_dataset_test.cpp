@@ -74,6 +74,20 @@ TEST(TrainerDataset, ResumesToTheSameBits) {
 
 TEST(TrainerDataset, AUnetResumesToTheSameBits) { expect_resumes_to_the_same_bits(small_unet(), true); }
 
+TEST(TrainerDataset, ThreadsChangeNoBitOfAUnet) {
+  // Two shards, so that convolutions run inside a parallel region, where oneDNN must not count on other threads.
+  Experiment e = small_unet();
+  e.train.batch = make_field(test::stripes().space, e.net, 1)->shard_rows() + 8;
+  NamedTensors states[2];
+  for (const int threads : {1, 2}) {
+    const test::Threads set(threads);
+    Training training(e);
+    training.steps(2);
+    states[threads - 1] = snapshot(training.trainer);
+  }
+  for (const auto& [name, tensor] : states[0]) EXPECT_TRUE(torch::equal(states[1].at(name), tensor)) << name;
+}
+
 TEST(TrainerDataset, AUnetLearnsStripesAtOnce) {
   const test::Threads one(1);
   Experiment e = small_unet();

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <omp.h>
+
+namespace segre {
+
+/// While alive, what this thread calls works on this thread alone. Work that is cut into parts with a thread each needs
+/// it: oneDNN plans a convolution for as many threads as OpenMP promises and waits for all of them, although inside a
+/// parallel region only one comes. It also makes the bits of a part the same for any number of threads.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace segre
