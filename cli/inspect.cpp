@@ -1,5 +1,6 @@
 #include "cli/inspect.h"
 
+#include <cmath>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -37,8 +38,8 @@ void print_shares(const Space& space, const SourceSummary& summary) {
   for (size_t label = 0; label < std::min(summary.label_shares.size(), kMostShares); ++label) {
     const double share = summary.label_shares[label];
     std::cout << "  " << std::setw(14) << std::left << space.label_name(0, static_cast<int64_t>(label)) << std::right
-              << std::setw(7) << percent(share) << "  " << std::string(static_cast<size_t>(40.0 * share + 0.5), '#')
-              << "\n";
+              << std::setw(7) << percent(share) << "  "
+              << std::string(static_cast<size_t>(std::lround(40.0 * share)), '#') << "\n";
   }
   if (summary.label_shares.size() > kMostShares)
     std::cout << "  and " << summary.label_shares.size() - kMostShares << " more\n";

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "segre/core/error.h"
+#include "segre/data/cityscapes.h"
 #include "segre/data/street_scene.h"
 
 namespace segre {
@@ -11,18 +12,6 @@ namespace {
 constexpr SourceName::Bounds kSizes{8, 4096};  // fewer rows than 8 show no street
 
 }  // namespace
-
-LabelSet street_labels() {
-  return {{"void", "flat", "construction", "object", "nature", "sky", "human", "vehicle"},
-          {{{0, 0, 0}},
-           {{128, 64, 128}},
-           {{70, 70, 70}},
-           {{153, 153, 153}},
-           {{107, 142, 35}},
-           {{70, 130, 180}},
-           {{220, 20, 60}},
-           {{0, 0, 142}}}};
-}
 
 const std::vector<SourceOption>& streets_options() {
   static const std::vector<SourceOption> kOptions{{"height", "rows of pixels, 64 unless given"},
@@ -41,7 +30,7 @@ std::unique_ptr<DataSource> make_streets_source(const SourceName& name) {
     LabelCanvas canvas(out, height, width);
     draw_street(canvas, random);
   };
-  const LabelSet labels = street_labels();
+  const LabelSet labels = cityscapes_categories();
   return make_generated_source(
       Space::uniform(Layout::image, {height, width}, static_cast<int64_t>(labels.names.size()), labels),
       Purpose::streets, static_cast<uint64_t>(seed), draw);

@@ -5,13 +5,10 @@
 
 namespace segre {
 
-/// The 8 categories of Cityscapes: their names and colours.
-LabelSet street_labels();
-
 /// The options of `streets`.
 const std::vector<SourceOption>& streets_options();
 
-/// An endless source of label maps of street scenes, painted by draw_street at any size:
+/// An endless source of label maps of street scenes in Cityscapes' 8 categories, painted by draw_street at any size:
 /// `streets?height=128&width=256`. Item k is a pure function of the seed and k. InputError for options it does not
 /// have.
 std::unique_ptr<DataSource> make_streets_source(const SourceName& name);

@@ -64,13 +64,15 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
         "train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no "
         "label logits");
   const auto device = model_.options().device();
-  const auto per_item =
-      static_cast<double>(kRowsPerItem * model_.space().n_coordinates() + model_.field().n_activations());
-  require_memory(4.0 * static_cast<double>(options_.batch) * per_item,
-                 concat("a batch of ", options_.batch, " items of the ", model_.space().describe()), device);
+  // On the CPU only the shards under way are inside the network.
+  const int64_t inside =
+      device.is_cpu() ? std::min(options_.batch, model_.field().shard_rows() * at::get_num_threads()) : options_.batch;
+  require_memory(
+      4.0 * (static_cast<double>(options_.batch) * static_cast<double>(kRowsPerItem * model_.space().n_coordinates()) +
+             static_cast<double>(inside) * static_cast<double>(model_.field().n_activations())),
+      concat("a batch of ", options_.batch, " items of the ", model_.space().describe()), device);
   // Adam holds the weights in float32 from here on.
   if (compute != torch::kFloat32) model_.field().reduce_precision(compute);
-  model_.field().set_training(true);
   if (device.is_cpu()) return;
   if (const Dataset* dataset = source_.dataset();
       dataset != nullptr && static_cast<int64_t>(dataset->labels.nbytes()) < available_memory(device) / 2)
@@ -151,6 +153,7 @@ void Trainer::run_on_device(const StepInputs& inputs) {
 }
 
 void Trainer::advance() {
+  model_.field().set_training(true);
   const auto inputs = inputs_of(n_steps());
   if (!captured_) return run_on_cpu(inputs);
   (*captured_)(inputs);
