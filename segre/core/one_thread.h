@@ -2,6 +2,8 @@
 
 #include <omp.h>
 
+#include "segre/core/torch.h"
+
 namespace segre {
 
 /// While alive, what this thread calls works on this thread alone. Work that is cut into parts with a thread each needs
@@ -9,7 +11,12 @@ namespace segre {
 /// parallel region only one comes. It also makes the bits of a part the same for any number of threads.
 class OneThread {
  public:
-  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  OneThread() : before_(at::get_num_threads()) {
+    // A thread's first call into LibTorch sets its number of threads; both copies of that, LibTorch's own (behind
+    // get_num_threads) and the one inlined here, have to come before ours, not after it.
+    at::internal::lazy_init_num_threads();
+    omp_set_num_threads(1);
+  }
   ~OneThread() { omp_set_num_threads(before_); }
   OneThread(const OneThread&) = delete;
   OneThread& operator=(const OneThread&) = delete;
