@@ -40,7 +40,7 @@ std::string read_header_text(ByteReader& file) {
   if (!start.starts_with("\x93NUMPY"))
     fail_input(file.name(), ": does not start with NPY's magic bytes, is it a .npy file?");
   if (start.size() < 8) fail_input(file.name(), ": ends in the NPY header");
-  const int version = start[6];
+  const int version = static_cast<unsigned char>(start[6]);
   if (version < 1 || version > 3) fail_input(file.name(), ": NPY version ", version, ", expected 1, 2 or 3");
   const std::string length = read_exactly(file, version == 1 ? 2 : 4);
   size_t bytes = 0;

@@ -42,7 +42,7 @@ Rgb extra_colour(int64_t label) {
 }
 
 torch::Tensor on_cpu(const Space& space, const torch::Tensor& labels) {
-  const auto here = labels.to(torch::kCPU, torch::kInt64).contiguous();
+  auto here = labels.to(torch::kCPU, torch::kInt64).contiguous();
   check_labels(space, here);
   return here;
 }

@@ -89,6 +89,7 @@ void CapturedStep::synchronize() { c10::cuda::device_synchronize(); }
 #else
 
 struct CapturedStep::Contents {};
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature of the build with CUDA
 CapturedStep::CapturedStep(Body /*body*/, torch::Device /*device*/) { fail("this build of segre has no CUDA"); }
 CapturedStep::~CapturedStep() = default;
 void CapturedStep::operator()(const StepInputs& /*host*/) {}
