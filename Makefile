@@ -55,6 +55,7 @@ demo: configure
 bench: setup-bench build
 	$(call say,bench)
 	@bench/run.sh $(BUILD)
+	@bench/unet.sh $(BUILD) $(if $(filter 1,$(CUDA)),cuda,cpu)
 
 sources = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp' '*.cu')
 

@@ -24,6 +24,7 @@ class RunDirectory {
   std::filesystem::path config() const { return path_ / "config.toml"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
 
+  /// Where the samples drawn at a step are kept.
   std::filesystem::path picture(int64_t step) const;
 
   /// Makes the directory and clears what a crash left unfinished; Error where it cannot be.

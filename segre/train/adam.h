@@ -34,6 +34,7 @@ class Adam {
   /// [9]; nothing happens where `go` [1] is 0, and a gradient that is not finite sets it to 0. The caller counts it.
   void step_on_device(const std::vector<torch::Tensor>& gradients, const torch::Tensor& numbers,
                       const torch::Tensor& go);
+  /// Counts a step that step_on_device took.
   void count_step() { ++n_steps_; }
   /// Steps taken.
   int64_t n_steps() const { return n_steps_; }
