@@ -23,6 +23,11 @@ enum class Purpose : uint64_t {
   validation_time = 12,
   glyphs = 13,
   streets = 14,
+  likelihood_time = 15,
+  likelihood_noise = 16,
+  diffusion_noise = 17,
+  evaluation_rows = 18,
+  calibration_rows = 19,
 };
 
 /// A counter-based source of random numbers: number `index` of a stream is a pure function of

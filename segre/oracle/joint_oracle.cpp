@@ -19,13 +19,13 @@ JointOracle::JointOracle(JointTable table, std::shared_ptr<const Path> path)
   hot_ = one_hot(space(), table_.labelings, torch::kFloat64);
 }
 
-torch::Tensor JointOracle::unnormalised_log_posterior(const torch::Tensor& v, double t) const {
-  const auto e = v * evidence_scale(space(), *path_, torch::tensor(t, v.options()));
+torch::Tensor JointOracle::unnormalised_log_posterior(const torch::Tensor& v, const torch::Tensor& t) const {
+  const auto e = v * evidence_scale(space(), *path_, t);
   return e.matmul(hot_.to(v.options()).t()) + table_.p.to(v.options()).log();
 }
 
 torch::Tensor JointOracle::log_posterior(const torch::Tensor& v, double t) const {
-  return unnormalised_log_posterior(v, t).log_softmax(-1);
+  return unnormalised_log_posterior(v, torch::tensor(t, v.options())).log_softmax(-1);
 }
 
 torch::Tensor JointOracle::log_density(const torch::Tensor& v, double t) const {
@@ -36,17 +36,25 @@ torch::Tensor JointOracle::log_density(const torch::Tensor& v, double t) const {
     const double kappa = path_->corner_scale(space().n_labels(i));
     corner_squared += kappa * kappa * (1.0 - 1.0 / static_cast<double>(space().n_labels(i)));
   }
-  const auto mixture = unnormalised_log_posterior(v, t).logsumexp(-1);
+  const auto mixture = unnormalised_log_posterior(v, torch::tensor(t, v.options())).logsumexp(-1);
   return reference_log_density(space(), v / at.s) - static_cast<double>(space().n_dims()) * std::log(at.s) -
          0.5 * at.a * at.a / (at.s * at.s) * corner_squared + mixture;
 }
 
+torch::Tensor JointOracle::posterior_marginals(const torch::Tensor& v, const torch::Tensor& t) const {
+  return unnormalised_log_posterior(v, t).softmax(-1).matmul(hot_.to(v.options()));
+}
+
 torch::Tensor JointOracle::posterior_marginals(const torch::Tensor& v, double t) const {
-  return log_posterior(v, t).exp().matmul(hot_.to(v.options()));
+  return posterior_marginals(v, torch::tensor(t, v.options()));
+}
+
+torch::Tensor JointOracle::endpoint(const torch::Tensor& v, const torch::Tensor& t) const {
+  return mean_corner(space(), *path_, posterior_marginals(v, t));
 }
 
 torch::Tensor JointOracle::endpoint(const torch::Tensor& v, double t) const {
-  return mean_corner(space(), *path_, posterior_marginals(v, t));
+  return endpoint(v, torch::tensor(t, v.options()));
 }
 
 torch::Tensor JointOracle::velocity(const torch::Tensor& v, double t) const {

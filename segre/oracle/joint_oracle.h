@@ -22,6 +22,7 @@ class JointOracle {
 
   const Space& space() const { return table_.space; }
   const Path& path() const { return *path_; }
+  const std::shared_ptr<const Path>& shared_path() const { return path_; }
   const JointTable& table() const { return table_; }
 
   /// log nu_t(v) on T0: [B].
@@ -30,8 +31,12 @@ class JointOracle {
   torch::Tensor log_posterior(const torch::Tensor& v, double t) const;
   /// The posterior's marginals, P(beta_i = j | v): [B, S].
   torch::Tensor posterior_marginals(const torch::Tensor& v, double t) const;
+  /// The same at a time for each row, t [B] or [1].
+  torch::Tensor posterior_marginals(const torch::Tensor& v, const torch::Tensor& t) const;
   /// D: [B, S].
   torch::Tensor endpoint(const torch::Tensor& v, double t) const;
+  /// The same at a time for each row, t [B] or [1].
+  torch::Tensor endpoint(const torch::Tensor& v, const torch::Tensor& t) const;
   /// F: [B, S].
   torch::Tensor velocity(const torch::Tensor& v, double t) const;
   /// div F, the trace over T0: [B].
@@ -44,7 +49,7 @@ class JointOracle {
   torch::Tensor path_log_weights(const torch::Tensor& labeling, const torch::Tensor& u_0, double t1) const;
 
  private:
-  torch::Tensor unnormalised_log_posterior(const torch::Tensor& v, double t) const;
+  torch::Tensor unnormalised_log_posterior(const torch::Tensor& v, const torch::Tensor& t) const;
 
   JointTable table_;
   std::shared_ptr<const Path> path_;

@@ -4,14 +4,13 @@
 #include <limits>
 
 #include "segre/core/error.h"
+#include "segre/path/time_density.h"
 
 namespace segre {
 namespace {
 
 constexpr int kBins = 64;
-constexpr double kMemory = 0.99;  // decay of the running mean per batch
-constexpr double kUniformShare =
-    0.1;  // part of the probability that stays uniform: no bin starves, weights stay below 10
+constexpr double kMemory = 0.99;             // decay of the running mean per batch
 constexpr double kLeastInformation = 1e-12;  // keeps the law proper where every error is 0
 const char* const kSumName = "time_law.sum";
 const char* const kMassName = "time_law.mass";
@@ -48,15 +47,11 @@ torch::Tensor TimeLaw::uniforms(const RandomStream& random, uint64_t first_item,
 
 TimeLaw::Draw TimeLaw::at(const torch::Tensor& u) const {
   if (kind_ != TimeLawKind::information) return {(u * t_max_).to(options_), torch::ones_like(u, options_)};
-  // Inverse of the piecewise linear distribution function.
   const auto known = information();
   const auto share = kUniformShare / kBins + (1.0 - kUniformShare) * known / known.sum();
-  const auto below = share.cumsum(0);
-  const auto wanted = u.to(torch::kFloat64);
-  const auto bin = torch::searchsorted(below, wanted, /*out_int32=*/false, /*right=*/true).clamp_max(kBins - 1);
-  const auto share_there = share.index_select(0, bin);
-  const auto within = ((wanted - below.index_select(0, bin)) / share_there + 1.0).clamp(0.0, 1.0);
+  const auto [bin, within] = invert_bins(share, u);
   const auto t = (bin + within) * (t_max_ / kBins);
+  const auto share_there = share.index_select(0, bin);
   return {t.to(options_), reweight_ ? (1.0 / (kBins * share_there)).to(options_) : torch::ones_like(u, options_)};
 }
 

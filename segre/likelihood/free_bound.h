@@ -1,0 +1,36 @@
+#pragma once
+
+#include "segre/flow/flow.h"
+#include "segre/likelihood/scores.h"
+#include "segre/path/time_density.h"
+
+namespace segre {
+
+struct FreeOptions {
+  int64_t times = 32;  ///< evaluations of the network per item, a multiple of 4
+  double t1 = 0.0;     ///< where labels are read; 0: the decision time
+  uint64_t seed = 1;
+};
+
+/// The simulation-free bound, forward passes only:
+///
+///   -log p_alpha <= E[-log P(alpha | v_t1)] + int_0^t1 1/2 d/dt(a^2/s^2) E|u_alpha - D(v_t, t)|^2 dt
+///
+/// It bounds the likelihood of the stochastic sampler that shares the flow's marginals and is exact for a perfect
+/// model. Times are stratified, denser where `density` says the integrand is large; noise comes in antithetic pairs.
+class FreeBound {
+ public:
+  /// `density` shapes the choice of times only: every density gives the same bound, a good one with less spread.
+  FreeBound(Flow flow, const TimeDensity& density, const FreeOptions& options);
+
+  /// log_p are estimates of lower bounds on log p of labels [N, n] int64; an item's depends on nothing but the item.
+  ItemScores operator()(const torch::Tensor& labels) const;
+  double t1() const { return density_.t1(); }
+
+ private:
+  Flow flow_;
+  TimeDensity density_;
+  FreeOptions options_;
+};
+
+}  // namespace segre
