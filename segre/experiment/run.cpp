@@ -144,7 +144,7 @@ fs::path find_checkpoint(const fs::path& path, Checkpoint which) {
 
 }  // namespace
 
-LoadedRun load_run(const fs::path& path, torch::Device device, Checkpoint which) {
+LoadedRun load_run(const fs::path& path, torch::Device device, Checkpoint which, NetPrecision precision) {
   const fs::path checkpoint = find_checkpoint(path, which);
   Experiment experiment;
   schema_of(experiment).read_file(RunDirectory(path).config());
@@ -154,10 +154,13 @@ LoadedRun load_run(const fs::path& path, torch::Device device, Checkpoint which)
     if (description.at("format").get<int>() != kFormat)
       fail_input(file.string(), ": format ", description.at("format"), ", this segre reads format ", kFormat);
     Model model = make_model(experiment, Space::from_json(description.at("space")), device);
-    load_weights(model.field(), read_safetensors(checkpoint / "model.safetensors"), experiment.train.adam.ema > 0.0);
+    const auto state = read_safetensors(checkpoint / "model.safetensors");
+    load_weights(model.field(), state, experiment.train.adam.ema > 0.0);
+    if (precision != NetPrecision::automatic) experiment.net.precision = precision;
     if (const auto type = compute_type(experiment.net, device); type != torch::kFloat32)
       model.field().reduce_precision(type);
-    return {experiment, std::move(model), description.at("step").get<int64_t>()};
+    const double t1 = decision_time(model.space(), model.path());
+    return {experiment, std::move(model), description.at("step").get<int64_t>(), TimeLaw::spread(state, t1)};
   } catch (const nlohmann::json::exception& error) {
     fail_input(file.string(), ": does not describe a model (", error.what(), ")");
   }
@@ -165,6 +168,7 @@ LoadedRun load_run(const fs::path& path, torch::Device device, Checkpoint which)
 
 void export_run(const fs::path& from, const fs::path& to, Checkpoint which) {
   const LoadedRun run = load_run(from, torch::kCPU, which);
+  const auto trained = read_safetensors(find_checkpoint(from, which) / "model.safetensors");
   if (RunDirectory(to).latest()) fail_input(to.string(), ": holds a run already; choose another folder");
   Experiment experiment = run.experiment;
   // Sampling looks for the averaged weights unless there is no average.
@@ -172,6 +176,8 @@ void export_run(const fs::path& from, const fs::path& to, Checkpoint which) {
   const std::string prefix = experiment.train.adam.ema > 0.0 ? "ema." : "weights.";
   for (const auto& [name, weight] : run.model.field().parameters()) state[prefix + name] = weight;
   for (const auto& [name, buffer] : run.model.field().buffers()) state["buffers." + name] = buffer;
+  for (const auto& name : TimeLaw::state_names())
+    if (const auto at = trained.find(name); at != trained.end()) state[name] = at->second;
   const RunDirectory out(to);
   std::error_code error;
   fs::create_directories(to / "checkpoints", error);

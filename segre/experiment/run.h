@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "segre/experiment/experiment.h"
+#include "segre/path/time_density.h"
 
 namespace segre {
 
@@ -51,15 +52,20 @@ struct LoadedRun {
   Experiment experiment;
   Model model;
   int64_t step;
+  TimeDensity times;  ///< where the likelihood's integrand is spread along the path, as training learned it; else
+                      ///< uniform
 };
 
 /// Which checkpoint of a run.
 enum class Checkpoint { last, best };
 
-/// Loads a checkpoint of a run with its averaged weights. InputError where the directory is no run.
-LoadedRun load_run(const std::filesystem::path& path, torch::Device device, Checkpoint which = Checkpoint::last);
+/// Loads a checkpoint of a run with its averaged weights. InputError where the directory is no run. `precision`, unless
+/// automatic, stands in for the config's net.precision.
+LoadedRun load_run(const std::filesystem::path& path, torch::Device device, Checkpoint which = Checkpoint::last,
+                   NetPrecision precision = NetPrecision::automatic);
 
-/// Writes what sampling and scoring need of a run, the averaged weights without the optimiser, as a run of its own.
+/// Writes what sampling and scoring need of a run, the averaged weights and the law of times without the optimiser, as
+/// a run of its own.
 void export_run(const std::filesystem::path& from, const std::filesystem::path& to, Checkpoint which);
 
 /// How training is driven, beside the config.

@@ -19,6 +19,8 @@ struct Flow {
   torch::TensorOptions options;  ///< type and device of v and t
   FieldFunction endpoint;        ///< D [B, S]: differentiable in v where gradients are on
   FieldFunction velocity;        ///< F [B, S]: without gradients, fused where the kernels serve
+  bool from_logits = false;      ///< whether D is a mean of corners by construction, so that its derivatives vanish
+                                 ///< where labels are decided
   int64_t n_activations = 0;     ///< numbers that one row keeps inside the network, for the memory budget
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "segre/flow/flow.h"
+#include "segre/flow/row_blocks.h"
 #include "segre/likelihood/scores.h"
 #include "segre/path/time_density.h"
 
@@ -17,20 +17,30 @@ struct FreeOptions {
 ///   -log p_alpha <= E[-log P(alpha | v_t1)] + int_0^t1 1/2 d/dt(a^2/s^2) E|u_alpha - D(v_t, t)|^2 dt
 ///
 /// It bounds the likelihood of the stochastic sampler that shares the flow's marginals and is exact for a perfect
-/// model. Times are stratified, denser where `density` says the integrand is large; noise comes in antithetic pairs.
+/// model. Any function D gives a valid bound, so also a network in bfloat16. Times are stratified, denser where
+/// `density` says the integrand is large; noise comes in antithetic pairs, two pairs to a stratum, whose difference
+/// gives the error.
 class FreeBound {
  public:
   /// `density` shapes the choice of times only: every density gives the same bound, a good one with less spread.
   FreeBound(Flow flow, const TimeDensity& density, const FreeOptions& options);
 
-  /// log_p are estimates of lower bounds on log p of labels [N, n] int64; an item's depends on nothing but the item.
+  /// log_p are unbiased estimates of lower bounds on log p of labels [N, n] int64; an item's depends on nothing but the
+  /// item and the seed.
   ItemScores operator()(const torch::Tensor& labels) const;
   double t1() const { return density_.t1(); }
+  /// How many items to pass at once so that all threads, or the GPU, are busy.
+  int64_t items_per_call() const;
 
  private:
+  int64_t items_per_block() const;
+  /// Pairs' estimates of -log p for a few items: labels [k, n] on the device -> [k, times / 2] float64.
+  torch::Tensor pair_estimates(const torch::Tensor& labels, const std::vector<uint64_t>& seeds) const;
+
   Flow flow_;
   TimeDensity density_;
   FreeOptions options_;
+  std::shared_ptr<const RowBlocks> endpoint_;
 };
 
 }  // namespace segre

@@ -13,16 +13,16 @@ uint64_t mix(uint64_t x) {
 
 }  // namespace
 
-std::vector<uint64_t> item_keys(const torch::Tensor& labels) {
+std::vector<uint64_t> item_seeds(const torch::Tensor& labels, uint64_t seed) {
   const auto rows = labels.to(torch::kCPU, torch::kInt64).contiguous();
   const int64_t n = rows.size(1);
   const auto* at = rows.data_ptr<int64_t>();
-  std::vector<uint64_t> keys(rows.size(0));
-  for (uint64_t& key : keys) {
-    key = 0;
-    for (int64_t i = 0; i < n; ++i) key = mix(key ^ static_cast<uint64_t>(*at++));
+  std::vector<uint64_t> seeds(rows.size(0));
+  for (uint64_t& item : seeds) {
+    item = mix(seed);
+    for (int64_t i = 0; i < n; ++i) item = mix(item ^ static_cast<uint64_t>(*at++));
   }
-  return keys;
+  return seeds;
 }
 
 }  // namespace segre

@@ -13,8 +13,8 @@ struct ItemScores {
                             ///< nothing about its spread
 };
 
-/// One number per labeling [N, n] that depends on its labels alone. Estimators draw an item's random numbers from it,
-/// so a score is a function of seed and item, wherever the item stands.
-std::vector<uint64_t> item_keys(const torch::Tensor& labels);
+/// One seed per labeling [N, n] that depends on `seed` and its labels alone. Estimators draw an item's random numbers
+/// with it, so a score is a function of seed and item, wherever the item stands.
+std::vector<uint64_t> item_seeds(const torch::Tensor& labels, uint64_t seed);
 
 }  // namespace segre

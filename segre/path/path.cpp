@@ -28,6 +28,7 @@ class EGeodesic final : public Path {
   PathCoefficients<double> at(double t) const override { return formula(t); }
   PathCoefficients<torch::Tensor> at(const torch::Tensor& t) const override { return formula(t); }
   double corner_scale(int64_t c) const override { return std::log1p(static_cast<double>(c) * (1.0 - eps_) / eps_); }
+  double time_at(double ratio) const override { return ratio / (1.0 + ratio); }
   double t_end() const override { return 1.0; }
   std::string name() const override { return "e-geodesic"; }
 
@@ -50,6 +51,7 @@ class Ray final : public Path {
   double corner_scale(int64_t c) const override {
     return c == 1 ? 0.0 : 1.0 / std::sqrt(1.0 - 1.0 / static_cast<double>(c));
   }
+  double time_at(double ratio) const override { return ratio / rate_; }
   double t_end() const override { return std::numeric_limits<double>::infinity(); }
   std::string name() const override { return "ray"; }
 
@@ -137,6 +139,13 @@ double decision_time(const Space& space, const Path& path, double error) {
     (misread_bound(n_of_labels, path, at.a / at.s) > error ? low : high) = t;
   }
   return high;
+}
+
+double reading_time(const Space& space, const Path& path, double asked) {
+  if (asked == 0.0) return decision_time(space, path);
+  if (!(asked > 0.0 && asked < path.t_end()))
+    fail_input("t1 = ", asked, ": expected a time between 0 and the path's end, ", path.t_end());
+  return asked;
 }
 
 }  // namespace segre

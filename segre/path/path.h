@@ -40,6 +40,8 @@ class Path {
   virtual PathCoefficients<double> at(double t) const = 0;
   /// Coefficients at a tensor of times, elementwise.
   virtual PathCoefficients<torch::Tensor> at(const torch::Tensor& t) const = 0;
+  /// The time at which a/s has this value >= 0.
+  virtual double time_at(double ratio) const = 0;
   /// kappa of a variable with c labels.
   virtual double corner_scale(int64_t n_labels) const = 0;
   /// Where the path ends: 1, or infinity.
@@ -82,5 +84,9 @@ torch::Tensor endpoint_from_velocity(const Path& path, const torch::Tensor& F, c
 /// `error` (a union bound over all wrong labels: sum_i (c_i - 1) Q(kappa_i a/(s sqrt 2))). Nothing is decided
 /// later, so models stop here.
 double decision_time(const Space& space, const Path& path, double error = kDecisionError);
+
+/// The time t1 at which labels are read: as asked for, or the decision time where that is 0. InputError unless it lies
+/// inside the path.
+double reading_time(const Space& space, const Path& path, double asked);
 
 }  // namespace segre

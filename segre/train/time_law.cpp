@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "segre/core/error.h"
-#include "segre/path/time_density.h"
 
 namespace segre {
 namespace {
@@ -74,6 +73,17 @@ double TimeLaw::nats() const {
   if (kind_ == TimeLawKind::uniform || mass_.sum().item<double>() == 0.0)
     return std::numeric_limits<double>::quiet_NaN();
   return t_max_ / kBins * information().sum().item<double>();
+}
+
+std::vector<std::string> TimeLaw::state_names() { return {kSumName, kMassName}; }
+
+TimeDensity TimeLaw::spread(const NamedTensors& state, double t1) {
+  const auto sum = state.find(kSumName);
+  const auto mass = state.find(kMassName);
+  if (sum == state.end() || mass == state.end() || mass->second.min().item<double>() <= 0.0) return TimeDensity(t1);
+  const auto information = (sum->second / mass->second).clamp_min(0.0);
+  if (!(information.sum().item<double>() > 0.0)) return TimeDensity(t1);
+  return {t1, information.sqrt()};
 }
 
 NamedTensors TimeLaw::state() const {

@@ -3,6 +3,7 @@
 #include "segre/core/rng.h"
 #include "segre/io/safetensors.h"
 #include "segre/path/path.h"
+#include "segre/path/time_density.h"
 
 namespace segre {
 
@@ -40,6 +41,12 @@ class TimeLaw {
   double nats() const;
   /// Largest time drawn.
   double t_max() const { return t_max_; }
+  /// The density of times that spends evaluations best on the bound's integrand, from a checkpoint's state: in
+  /// proportion to the root of the information, whose noise is like that of a count. Uniform on [0, t1] where the state
+  /// holds no law.
+  static TimeDensity spread(const NamedTensors& state, double t1);
+  /// Names of the law's tensors in checkpoints.
+  static std::vector<std::string> state_names();
   /// The learned histogram, for checkpoints.
   NamedTensors state() const;
   void load(const NamedTensors& state);

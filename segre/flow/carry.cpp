@@ -1,0 +1,37 @@
+#include "segre/flow/carry.h"
+
+namespace segre {
+
+Carrier::Carrier(Flow flow) : flow_(std::move(flow)) {
+  const auto body = [endpoint = flow_.endpoint](const std::vector<torch::Tensor>& in) {
+    const torch::NoGradGuard no_grad;
+    return endpoint(in[0], in[1]);
+  };
+  endpoint_ = std::make_shared<RowBlocks>(body, rows_per_block(flow_), flow_.options.device());
+}
+
+torch::Tensor Carrier::endpoint(const torch::Tensor& x, double t) const {
+  return (*endpoint_)({x * flow_.path->at(t).s, torch::full({x.size(0)}, t, x.options())});
+}
+
+torch::Tensor Carrier::operator()(torch::Tensor x, double from, double to, int64_t n_steps) const {
+  const torch::NoGradGuard no_grad;
+  const auto sigma_at = [this](double t) {
+    const auto at = flow_.path->at(t);
+    return at.a / at.s;
+  };
+  const double first = sigma_at(from);
+  const double h = (sigma_at(to) - first) / static_cast<double>(n_steps);
+  const auto slope = [&](const torch::Tensor& y, double sigma) { return endpoint(y, flow_.path->time_at(sigma)); };
+  for (int64_t k = 0; k < n_steps; ++k) {
+    const double sigma = first + h * static_cast<double>(k);
+    const auto k1 = slope(x, sigma);
+    const auto k2 = slope(x + 0.5 * h * k1, sigma + 0.5 * h);
+    const auto k3 = slope(x + 0.5 * h * k2, sigma + 0.5 * h);
+    const auto k4 = slope(x + h * k3, sigma + h);
+    x = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4);
+  }
+  return x;
+}
+
+}  // namespace segre

@@ -1,0 +1,50 @@
+#include "segre/flow/row_blocks.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace segre {
+namespace {
+
+int64_t power_of_two_below(int64_t value) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, value))));
+}
+
+}  // namespace
+
+int64_t rows_per_block(const Flow& flow) {
+  const int64_t S = flow.space.n_coordinates();
+  if (!flow.options.device().is_cpu()) return std::min<int64_t>(256, power_of_two_below((1 << 22) / S));
+  // A quarter of a million numbers, and no more than 32 million inside the network, so that a few images keep all
+  // threads busy.
+  const int64_t rows = std::min<int64_t>(1024, power_of_two_below((1 << 18) / S));
+  return std::min(rows, power_of_two_below((1 << 25) / std::max<int64_t>(1, flow.n_activations)));
+}
+
+RowBlocks::RowBlocks(Body body, int64_t rows, torch::Device device)
+    : body_([body = std::move(body)](const auto& inputs) { return Captured::Tensors{body(inputs)}; }, device),
+      rows_(rows),
+      fill_up_(!device.is_cpu()) {}
+
+torch::Tensor RowBlocks::operator()(const std::vector<torch::Tensor>& inputs) const {
+  const int64_t n_rows = inputs.front().size(0);
+  std::vector<torch::Tensor> out;
+  for (int64_t first = 0; first < n_rows; first += rows_) {
+    const int64_t count = std::min(rows_, n_rows - first);
+    std::vector<torch::Tensor> part;
+    for (const auto& input : inputs) {
+      part.push_back(input.narrow(0, first, count));
+      if (!fill_up_ || count == rows_) continue;
+      const auto last = part.back().narrow(0, count - 1, 1);
+      auto sizes = last.sizes().vec();
+      sizes[0] = rows_ - count;
+      part.back() = torch::cat({part.back(), last.expand(sizes)});
+    }
+    auto result = body_(part).front();
+    // On CUDA the next block overwrites the result.
+    out.push_back(fill_up_ ? result.narrow(0, 0, count).clone() : result);
+  }
+  return out.size() == 1 ? out.front() : torch::cat(out);
+}
+
+}  // namespace segre

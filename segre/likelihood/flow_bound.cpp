@@ -1,0 +1,197 @@
+#include "segre/likelihood/flow_bound.h"
+
+#include <cmath>
+#include <limits>
+
+#include "segre/core/error.h"
+#include "segre/core/one_thread.h"
+#include "segre/likelihood/quadrature.h"
+#include "segre/path/path_sample.h"
+
+namespace segre {
+namespace {
+
+constexpr uint64_t kDrawStride = 0x9e3779b97f4a7c15ULL;  // odd: keeps the signs' seeds of an item's draws apart
+
+torch::Tensor standard_error(const torch::Tensor& values) {  // [N, K] -> [N]
+  if (values.size(1) < 2)
+    return torch::full({values.size(0)}, std::numeric_limits<double>::quiet_NaN(), torch::kFloat64);
+  return values.std(1) / std::sqrt(static_cast<double>(values.size(1)));
+}
+
+}  // namespace
+
+struct FlowBound::Rows {
+  ProposalDraw proposal;
+  std::vector<uint64_t> seeds;  // of the rows' signs
+};
+
+FlowBound::FlowBound(Flow flow, const FlowBoundOptions& options)
+    : flow_(std::move(flow)),
+      options_(options),
+      t1_(reading_time(flow_.space, *flow_.path, options.t1)),
+      carry_(flow_),
+      trace_(flow_, options.trace) {
+  make_nodes();
+  if (options_.draws < 1) fail_input("draws = ", options_.draws, ": expected at least 1");
+  if (!(options_.mass > 0.0 && options_.mass < 1.0))
+    fail_input("mass = ", options_.mass, ": expected a share between 0 and 1");
+}
+
+void FlowBound::make_nodes() {
+  // Panels of equal length in w = log(1 + sigma), sigma = a/s: close to t where t1 is early, and fine enough where it
+  // is late and sigma large.
+  const auto end = flow_.path->at(t1_);
+  const double length = std::log1p(end.a / end.s) / static_cast<double>(options_.panels);
+  const auto& rule = kronrod_rule();
+  for (int64_t panel = 0; panel < options_.panels; ++panel) {
+    for (size_t k = 0; k < rule.nodes.size(); ++k) {
+      const double sigma = std::expm1(length * (static_cast<double>(panel) + rule.nodes[k]));
+      const double scale = length * (1.0 + sigma);  // d sigma
+      nodes_.push_back({flow_.path->time_at(sigma), scale * rule.weights[k], scale * rule.gauss_weights[k]});
+    }
+  }
+}
+
+FlowBound::Rows FlowBound::draw(const torch::Tensor& labels, const std::vector<uint64_t>& seeds,
+                                const std::vector<int64_t>& draws) const {
+  const auto R = static_cast<int64_t>(draws.size());
+  const int64_t n = flow_.space.n_variables();
+  Rows rows;
+  auto noise = torch::empty({R, flow_.space.n_coordinates()}, flow_.options);
+  auto uniform = torch::empty({options_.proposal == ProposalKind::ball ? R : 0, n}, flow_.options);
+  for (int64_t row = 0; row < R; ++row) {
+    const auto draw = static_cast<uint64_t>(draws[row]);
+    const RandomStream random{seeds[row], Purpose::likelihood_noise};
+    noise[row] = reference_noise(flow_.space, random, draw, 1, flow_.options)[0];
+    if (uniform.size(0) > 0)
+      fill_uniform(uniform[row], {seeds[row], Purpose::likelihood_time}, draw * static_cast<uint64_t>(n));
+    rows.seeds.push_back(seeds[row] + kDrawStride * draw);
+  }
+  rows.proposal = options_.proposal == ProposalKind::path
+                      ? draw_from_path(flow_.space, *flow_.path, labels, noise, t1_)
+                      : draw_from_balls(flow_.space, *flow_.path, labels, noise, uniform, options_.mass);
+  return rows;
+}
+
+torch::Tensor FlowBound::weigh(const Rows& rows) const {
+  const auto n_nodes = static_cast<int64_t>(nodes_.size());
+  const auto end = flow_.path->at(t1_);
+  auto x = rows.proposal.v / end.s;
+  double now = t1_;
+  auto traces = torch::empty({x.size(0), n_nodes}, torch::kFloat64);
+  for (int64_t k = n_nodes; k-- > 0;) {
+    const double t = nodes_[k].t;
+    x = carry_(x, now, t, steps_between(t, now));
+    now = t;
+    const double s = flow_.path->at(t).s;
+    const auto D = trace_.is_exact() ? carry_.endpoint(x, t) : torch::Tensor();
+    traces.select(1, k).copy_(s * trace_(s * x, D, t, rows.seeds, static_cast<uint64_t>(k)));
+  }
+  x = carry_(x, now, 0.0, steps_between(0.0, now));
+  const auto weights = [&](double Node::*member) {
+    std::vector<double> all;
+    for (const Node& node : nodes_) all.push_back(node.*member);
+    return torch::tensor(all, torch::kFloat64);
+  };
+  const auto integral = traces.mv(weights(&Node::weight));
+  const auto error = integral - traces.mv(weights(&Node::gauss_weight));
+  const double log_volume = static_cast<double>(flow_.space.n_dims()) * std::log(end.s);
+  const auto log_nu = reference_log_density(flow_.space, x.to(torch::kFloat64)).cpu() - log_volume - integral;
+  return torch::stack({log_nu + rows.proposal.log_ratio.cpu(), error}, 1);
+}
+
+int64_t FlowBound::steps_between(double from, double to) const {
+  if (options_.proposal == ProposalKind::path) return options_.steps_per_node;
+  // States of the ball may lie where the flow, backwards, is drawn to the border between two labels, with the rate
+  // kappa^2 sigma/2: Runge-Kutta steps must stay below 2.8 of its inverse.
+  const auto high = flow_.path->at(to);
+  const auto low = flow_.path->at(from);
+  const double kappa = flow_.path->corner_scale(flow_.space.max_labels());
+  const double sigma = high.a / high.s;
+  const double length = (sigma - low.a / low.s) * 0.5 * kappa * kappa * sigma;
+  return std::max(options_.steps_per_node, static_cast<int64_t>(std::ceil(length)));
+}
+
+torch::Tensor FlowBound::trajectory_error(const torch::Tensor& v) const {
+  const auto arrive = [&](int64_t factor) {
+    auto x = v / flow_.path->at(t1_).s;
+    double now = t1_;
+    for (auto k = static_cast<int64_t>(nodes_.size()); k-- > 0;) {
+      x = carry_(x, now, nodes_[k].t, factor * steps_between(nodes_[k].t, now));
+      now = nodes_[k].t;
+    }
+    x = carry_(x, now, 0.0, factor * steps_between(0.0, now));
+    return reference_log_density(flow_.space, x.to(torch::kFloat64)).cpu();
+  };
+  // Halved steps have 1/16 of the error.
+  return (arrive(1) - arrive(2)).abs() * (16.0 / 15.0);
+}
+
+LogWeights FlowBound::operator()(const torch::Tensor& labels, int64_t first_draw) const {
+  const torch::NoGradGuard no_grad;
+  check_labels(flow_.space, labels);
+  const int64_t N = labels.size(0);
+  const int64_t K = options_.draws;
+  const auto seeds = item_seeds(labels, options_.seed);
+  const auto device = flow_.options.device();
+  // Rows [item, draw] in blocks; on the CPU a block never holds two items, so that each is computed as if alone.
+  struct Span {
+    int64_t first, count;
+  };
+  const int64_t most = rows_per_block(flow_);
+  std::vector<Span> spans;
+  const int64_t together = device.is_cpu() ? K : N * K;
+  for (int64_t group = 0; group < N * K; group += together)
+    for (int64_t first = 0; first < together; first += most)
+      spans.push_back({group + first, std::min(most, together - first)});
+  auto results = torch::empty({N * K, 3}, torch::kFloat64);
+  const auto work = [&](const Span& span) {
+    std::vector<int64_t> items;
+    std::vector<int64_t> draws;
+    std::vector<uint64_t> row_seeds;
+    for (int64_t row = span.first; row < span.first + span.count; ++row) {
+      items.push_back(row / K);
+      draws.push_back(first_draw + row % K);
+      row_seeds.push_back(seeds[row / K]);
+    }
+    const auto rows = draw(labels.index_select(0, torch::tensor(items)).to(device), row_seeds, draws);
+    auto out = results.narrow(0, span.first, span.count);
+    out.narrow(1, 0, 2).copy_(weigh(rows));
+    // One draw of each item tells the error of its trajectories.
+    std::vector<int64_t> firsts;
+    for (int64_t row = 0; row < span.count; ++row)
+      if (draws[row] == first_draw) firsts.push_back(row);
+    if (firsts.empty()) return;
+    const auto places = torch::tensor(firsts);
+    out.select(1, 2).index_copy_(0, places, trajectory_error(rows.proposal.v.index_select(0, places.to(device))));
+  };
+  const auto n_spans = static_cast<int64_t>(spans.size());
+  at::parallel_for(0, n_spans, device.is_cpu() ? 1 : std::max<int64_t>(1, n_spans), [&](int64_t begin, int64_t end) {
+    const torch::NoGradGuard no_grad_here;
+    const OneThread alone;
+    for (int64_t k = begin; k < end; ++k) work(spans[k]);
+  });
+  results = results.view({N, K, 3});
+  return {results.select(2, 0).contiguous(), results.select(2, 1).mean(1).abs() + results.select(2, 2).select(1, 0),
+          trace_.is_exact()};
+}
+
+ItemScores mean_of_weights(const LogWeights& weights) {
+  const auto spread = standard_error(weights.values);
+  return {weights.values.mean(1), (spread.square() + weights.integration_error.square()).sqrt()};
+}
+
+ItemScores log_mean_of_weights(const LogWeights& weights) {
+  if (!weights.exact_trace)
+    fail_input(
+        "log-mean-exp of weights needs the exact trace: with probes their noise sits inside the exponential and the "
+        "result is no bound; choose --trace exact, or --average mean");
+  const auto K = static_cast<double>(weights.values.size(1));
+  const auto log_mean = weights.values.logsumexp(1) - std::log(K);
+  // The relative spread of the weights is the spread of the logarithm of their mean.
+  const auto spread = standard_error((weights.values - log_mean.unsqueeze(1)).exp());
+  return {log_mean, (spread.square() + weights.integration_error.square()).sqrt()};
+}
+
+}  // namespace segre

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "segre/flow/carry.h"
+#include "segre/likelihood/proposal.h"
+#include "segre/likelihood/scores.h"
+#include "segre/likelihood/trace.h"
+
+namespace segre {
+
+struct FlowBoundOptions {
+  ProposalKind proposal = ProposalKind::path;
+  TraceOptions trace{};
+  int64_t draws = 4;           ///< states drawn per item
+  double t1 = 0.0;             ///< where labels are read; 0: the decision time
+  double mass = 0.8;           ///< of the balls, over all variables
+  int64_t panels = 2;          ///< of the divergence's quadrature, 15 nodes each
+  int64_t steps_per_node = 1;  ///< Runge-Kutta steps between two nodes of the divergence's quadrature
+  uint64_t seed = 1;
+};
+
+/// Weights of draws: log nu_t1(v) + log P(alpha | v) - log rho(v) with v ~ rho.
+struct LogWeights {
+  torch::Tensor values;             ///< [N, draws] float64 on the CPU
+  torch::Tensor integration_error;  ///< [N] float64: estimate, of the mean over an item's draws
+  bool exact_trace;                 ///< whether the weights are free of probing noise
+};
+
+/// The flow's own likelihood, bounded from below by importance sampling:
+///
+///   log p_alpha >= E_rho[ log nu_t1(v) + log P(alpha | v) - log rho(v) ]
+///   log nu_t1(v) = log N(x_0) - dim log s_t1 - int_0^t1 alpha tr(dD/dv) dt
+///
+/// along the flow back from v at t1 to x_0 at 0. The state follows x = v/s in Runge-Kutta steps and meets the nodes of
+/// a Gauss-Kronrod rule, where the trace is taken: few traces, and the rule tells its error.
+class FlowBound {
+ public:
+  FlowBound(Flow flow, const FlowBoundOptions& options);
+
+  /// Weights of items [N, n] int64; an item's depend on nothing but the item and the seed. `first_draw`: go on where an
+  /// earlier call ended.
+  LogWeights operator()(const torch::Tensor& labels, int64_t first_draw = 0) const;
+  double t1() const { return t1_; }
+  const FlowBoundOptions& options() const { return options_; }
+
+ private:
+  struct Rows;  // draws of items, on the device
+  Rows draw(const torch::Tensor& labels, const std::vector<uint64_t>& seeds, const std::vector<int64_t>& draws) const;
+  torch::Tensor weigh(const Rows& rows) const;                   // [R, 2]: log weight, distance between the two rules
+  torch::Tensor trajectory_error(const torch::Tensor& v) const;  // [R]
+  int64_t steps_between(double from, double to) const;
+  void make_nodes();
+
+  struct Node {
+    double t;
+    double weight;        // of the 15-node rule, in sigma
+    double gauss_weight;  // of the 7-node rule
+  };
+
+  Flow flow_;
+  FlowBoundOptions options_;
+  double t1_;
+  std::vector<Node> nodes_;  // rising
+  Carrier carry_;
+  Trace trace_;
+};
+
+/// The mean of the weights: the paper's bound, valid in expectation for every kind of trace.
+ItemScores mean_of_weights(const LogWeights& weights);
+
+/// log of the mean of the weights: tighter. InputError unless the trace was exact: noise inside the exponential would
+/// lift the result above the likelihood.
+ItemScores log_mean_of_weights(const LogWeights& weights);
+
+}  // namespace segre
