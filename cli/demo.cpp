@@ -47,7 +47,7 @@ struct Outcome {
   LossCurve losses;
   double train_seconds;
   double sample_seconds;
-  int64_t n_evaluations;
+  int64_t n_evaluations;  // of all samples together
 };
 
 std::string fixed(double value, int digits) {
@@ -88,8 +88,11 @@ Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const C
   LabelingCounts counts(source->space());
   Progress progress("sample", arguments.count);
   const int64_t batch = sampler.rows_per_block() * 32;
+  int64_t n_evaluations = 0;
   for (int64_t done = 0; done < arguments.count; done += batch) {
-    counts.add(sampler.draw(static_cast<uint64_t>(done), std::min(batch, arguments.count - done)).labels);
+    const Samples samples = sampler.draw(static_cast<uint64_t>(done), std::min(batch, arguments.count - done));
+    counts.add(samples.labels);
+    n_evaluations += samples.n_evaluations;
     progress.update(done);
   }
   LossCurve losses = read_losses(run, toy.source, *source->joint());
@@ -100,7 +103,7 @@ Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const C
           std::move(losses),
           trained - start,
           now_seconds() - trained,
-          sampler.n_evaluations()};
+          n_evaluations};
 }
 
 void show_flow(Page& page, const Outcome& coupled) {
@@ -146,7 +149,7 @@ void show_summary(Page& page, const std::vector<Outcome>& outcomes) {
     rows.push_back({o.toy.title, fixed(total_variation(target, o.counts), 4),
                     fixed(total_variation_floor(target, o.counts.total()), 4), std::to_string(o.run.step),
                     format_seconds(o.train_seconds), format_seconds(o.sample_seconds),
-                    std::to_string(o.n_evaluations)});
+                    std::to_string(o.n_evaluations / o.counts.total())});
   }
   page.table(
       {"distribution", "total variation", "noise floor", "steps", "training", "sampling", "evaluations per sample"},
@@ -183,15 +186,15 @@ void show_digits(Page& page) {
   const LoadedRun run = load_run(model, torch::kCPU);
   const double start = now_seconds();
   const Sampler sampler(run.model, run.experiment.sample, 1);
-  const auto labels = sampler.draw(0, kDigits).labels;
-  const Picture picture = draw_label_grid(run.model.space(), labels, kColumns);
+  const Samples samples = sampler.draw(0, kDigits);
+  const Picture picture = draw_label_grid(run.model.space(), samples.labels, kColumns);
   page.heading("A trained image model");
   page.text(
       "1,024 binary variables, one per pixel: samples of the model of MNIST digits under models/mnist, drawn now on "
       "this machine's CPU.");
   page.picture(encode_png_rgb(picture.pixels, picture.height, picture.width));
-  page.caption(concat(kDigits, " samples in ", format_seconds(now_seconds() - start), ", ", sampler.n_evaluations(),
-                      " evaluations of the network each."));
+  page.caption(concat(kDigits, " samples in ", format_seconds(now_seconds() - start), ", ",
+                      samples.n_evaluations / kDigits, " evaluations of the network each."));
 }
 
 void demo(const DemoArguments& arguments, const Context& context) {

@@ -35,4 +35,10 @@ Checkpoint parse_checkpoint(const std::string& value) {
   fail_input("--checkpoint ", value, ": expected last or best");
 }
 
+uint64_t parse_seed(const std::string& text) {
+  Experiment experiment;
+  schema_of(experiment).set("seed=" + text, "--seed");
+  return static_cast<uint64_t>(experiment.seed);
+}
+
 }  // namespace segre::cli

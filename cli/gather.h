@@ -19,4 +19,7 @@ Gathered gather_experiment(const std::string& config, const std::string& data, c
 void add_checkpoint_option(CLI::App& command, std::string& value);
 Checkpoint parse_checkpoint(const std::string& value);
 
+/// "7" -> 7; InputError names --seed otherwise.
+uint64_t parse_seed(const std::string& text);
+
 }  // namespace segre::cli

@@ -25,6 +25,9 @@ struct SampleArguments {
   std::string seed;
   int64_t steps = 0;
   std::string sampler;
+  std::string t1;
+  std::string readout;
+  std::string tolerance;
   std::vector<std::string> set;
   std::string device = "cpu";
   std::string checkpoint = "last";
@@ -71,6 +74,7 @@ struct Drawing {
   int64_t count;
   LabelingCounts* counts;  // or nullptr
   int64_t n_undecided = 0;
+  int64_t n_evaluations = 0;
 
   // Hands the samples over, batch by batch: use(labels, number of the first).
   template <class Use>
@@ -80,6 +84,7 @@ struct Drawing {
     for (int64_t done = 0; done < count; done += batch) {
       const Samples samples = sampler.draw(static_cast<uint64_t>(done), std::min(batch, count - done));
       n_undecided += samples.n_undecided;
+      n_evaluations += samples.n_evaluations;
       if (counts != nullptr) counts->add(samples.labels);
       use(samples.labels, done);
       progress.update(done + samples.labels.size(0));
@@ -115,17 +120,41 @@ void write_maps(Drawing& drawing, const std::filesystem::path& folder) {
   });
 }
 
-void sample(const SampleArguments& arguments) {
-  LoadedRun run = load_run(arguments.run, parse_device(arguments.device), parse_checkpoint(arguments.checkpoint));
-  auto schema = schema_of(run.experiment);
+// The run's options of sampling, changed as the command line says.
+void apply_options(const SampleArguments& arguments, Experiment& experiment) {
+  auto schema = schema_of(experiment);
   for (const auto& assignment : arguments.set) {
     if (!assignment.starts_with("sample."))
       fail_input("--set ", assignment, ": only keys of sample.* can be changed after training");
     schema.set(assignment);
   }
-  if (!arguments.sampler.empty()) run.experiment.sample.sampler = stepper(arguments.sampler).name;
+  if (!arguments.sampler.empty()) {
+    check_sampler(arguments.sampler);
+    experiment.sample.sampler = arguments.sampler;
+  }
+  if (arguments.steps > 0) experiment.sample.steps = arguments.steps;
   if (!arguments.seed.empty()) schema.set("seed=" + arguments.seed, "--seed");
-  if (arguments.steps > 0) run.experiment.sample.steps = arguments.steps;
+  if (!arguments.t1.empty()) schema.set("sample.t1=" + arguments.t1, "--t1");
+  if (!arguments.readout.empty()) schema.set("sample.readout=" + arguments.readout, "--readout");
+  if (!arguments.tolerance.empty()) schema.set("sample.tolerance=" + arguments.tolerance, "--tolerance");
+}
+
+// What the samples took, for people.
+void report(const Drawing& drawing, const SampleOptions& options, double seconds) {
+  const auto count = static_cast<double>(drawing.count);
+  const double share =
+      static_cast<double>(drawing.n_undecided) / (count * static_cast<double>(drawing.space.n_variables()));
+  // The adaptive sampler takes another number for each sample.
+  const int digits = options.sampler == "dopri5" ? 1 : 0;
+  std::cerr << drawing.count << " samples in " << format_seconds(seconds) << ", " << std::fixed
+            << std::setprecision(digits) << static_cast<double>(drawing.n_evaluations) / count << std::defaultfloat
+            << " evaluations each (" << options.sampler << " to t = " << std::setprecision(3) << drawing.sampler.t1()
+            << "), " << 100.0 * share << "% of variables undecided\n";
+}
+
+void sample(const SampleArguments& arguments) {
+  LoadedRun run = load_run(arguments.run, parse_device(arguments.device), parse_checkpoint(arguments.checkpoint));
+  apply_options(arguments, run.experiment);
   const auto seed = static_cast<uint64_t>(run.experiment.seed);
   const Space& space = run.model.space();
   const Format format = format_of(arguments, space);
@@ -146,12 +175,7 @@ void sample(const SampleArguments& arguments) {
   } else {
     write_file_whole(arguments.out, [&](std::ostream& out) { write_table(drawing, out, format); });
   }
-  const double share =
-      static_cast<double>(drawing.n_undecided) / static_cast<double>(arguments.count * space.n_variables());
-  std::cerr << arguments.count << " samples in " << format_seconds(now_seconds() - start) << ", "
-            << sampler.n_evaluations() << " evaluations each (" << run.experiment.sample.sampler
-            << " to t = " << std::setprecision(3) << sampler.t1() << "), " << 100.0 * share
-            << "% of variables undecided\n";
+  report(drawing, run.experiment.sample, now_seconds() - start);
   if (counts)
     std::cerr << "total variation to " << run.experiment.data << ": " << std::fixed << std::setprecision(4)
               << total_variation(*source->joint(), *counts) << " (0 is best; exact samples give "
@@ -171,8 +195,16 @@ void add_sample(CLI::App& app, Context& /*context*/) {
                    "standard output")
       ->required();
   command->add_option("--seed", arguments->seed, "seed; sample k depends on it and k alone");
-  command->add_option("--steps", arguments->steps, "integration steps")->check(CLI::Range(int64_t{1}, kMost));
-  command->add_option("--sampler", arguments->sampler, "euler, midpoint, heun, rk4");
+  command->add_option("--sampler", arguments->sampler,
+                      "euler, midpoint, heun, rk4, ab2 (two-step Adams-Bashforth), multistep (second order in the "
+                      "endpoint form), dopri5 (adaptive), sde (stochastic, the same marginals)");
+  command->add_option("--steps", arguments->steps, "integration steps; dopri5 chooses its own")
+      ->check(CLI::Range(int64_t{1}, kMost));
+  command->add_option("--tolerance", arguments->tolerance, "error allowed per step, relative to 1 + |v| (dopri5)");
+  command->add_option("--t1", arguments->t1,
+                      "read labels at this time; 0: at the decision time, or where sample.stop says");
+  command->add_option("--readout", arguments->readout,
+                      "argmax, matched (drawn from the path's Bayes rule), segre (drawn from T(W), W = softmax(v))");
   command->add_option("--set", arguments->set, "override a key of the config: --set sample.stop=end")
       ->allow_extra_args(false);
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");

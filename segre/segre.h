@@ -58,11 +58,14 @@
 #include "segre/train/trainer.h"
 #include "segre/train/validation.h"
 
-// gives: steppers, integrate; Sampler: noise -> flow -> labels
+// gives: Flow, steppers, integrate, Integrator; Sampler: noise -> flow -> labels
+#include "segre/flow/flow.h"
+#include "segre/flow/integrator.h"
 #include "segre/flow/stepper.h"
 #include "segre/sample/sampler.h"
 
-// gives: total_variation and its noise floor
+// gives: total_variation and its noise floor; quality of samplers against evaluations
+#include "segre/eval/sampler_quality.h"
 #include "segre/eval/total_variation.h"
 
 // gives: Page and Figures; Experiment (a config), RunDirectory, load_run, train_run
@@ -70,3 +73,4 @@
 #include "segre/report/figures.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"
+#include "segre/report/sampler_figures.h"

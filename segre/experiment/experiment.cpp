@@ -5,6 +5,15 @@
 #include "segre/core/error.h"
 
 namespace segre {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> sampler_choices() {
+  std::vector<std::pair<std::string, std::string>> choices;
+  for (const std::string& name : sampler_names()) choices.emplace_back(name, name);
+  return choices;
+}
+
+}  // namespace
 
 Experiment::Experiment() {
   train.schedule = {.lr = 0.06, .warmup = 200, .kind = ScheduleKind::cosine};
@@ -74,15 +83,17 @@ ConfigSchema schema_of(Experiment& e) {
   s.integer("watch.keep", &e.watch.keep, {1, 1e6}, "last checkpoints kept, beside the best");
   s.number("watch.save_seconds", &e.watch.save_seconds, {0, 1e6}, "seconds between checkpoints");
   s.flag("watch.tensorboard", &e.watch.tensorboard, "write TensorBoard event files into RUN/tensorboard");
-  s.choice<std::string>("sample.sampler", &e.sample.sampler,
-                        {{"euler", "euler"}, {"midpoint", "midpoint"}, {"heun", "heun"}, {"rk4", "rk4"}},
-                        "integration scheme");
-  s.integer("sample.steps", &e.sample.steps, {1, 1e7}, "steps of equal length in t");
+  s.choice<std::string>(
+      "sample.sampler", &e.sample.sampler, sampler_choices(),
+      "how noise is carried to labels: all but sde follow the flow, as exactly as steps or tolerance allow");
+  s.integer("sample.steps", &e.sample.steps, {1, 1e7}, "steps of equal length in t; dopri5 chooses its own");
   s.choice<Stop>("sample.stop", &e.sample.stop, {{"decision", Stop::decision}, {"end", Stop::end}},
                  "where labels are read: at the decision time, or at t = 1");
   s.number("sample.t1", &e.sample.t1, {0, kInf}, "read labels at this time instead; 0: where sample.stop says");
-  s.choice<Readout>("sample.readout", &e.sample.readout, {{"argmax", Readout::argmax}, {"matched", Readout::matched}},
-                    "the largest coordinate, or a draw from the path's Bayes rule");
+  s.choice<Readout>("sample.readout", &e.sample.readout,
+                    {{"argmax", Readout::argmax}, {"matched", Readout::matched}, {"segre", Readout::segre}},
+                    "the largest coordinate, a draw from the path's Bayes rule, or one from T(W), W = softmax(v)");
+  s.number("sample.tolerance", &e.sample.tolerance, {1e-8, 1}, "error allowed per step, relative to 1 + |v| (dopri5)");
   return s;
 }
 

@@ -1,15 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 
+#include "segre/flow/field_function.h"
 #include "segre/model/model.h"
 #include "segre/oracle/joint_oracle.h"
 
 namespace segre {
-
-/// A tensor at states v [B, S] and times t, [1] for all rows or [B].
-using FieldFunction = std::function<torch::Tensor(const torch::Tensor& v, const torch::Tensor& t)>;
 
 /// What samplers and likelihoods know of a flow dv/dt = F(v, t), be it learned or exact. The mean endpoint D says
 /// everything (F = alpha D + (s'/s) v): in the coordinates x = v/s and sigma = a/s the flow is dx/dsigma = D.

@@ -174,7 +174,15 @@ LogWeights FlowBound::operator()(const torch::Tensor& labels, int64_t first_draw
   });
   results = results.view({N, K, 3});
   return {results.select(2, 0).contiguous(), results.select(2, 1).mean(1).abs() + results.select(2, 2).select(1, 0),
-          trace_.is_exact()};
+          options_.trace};
+}
+
+void require_exact_trace(const TraceOptions& trace) {
+  if (trace.kind == TraceKind::exact) return;
+  fail_input(
+      "log-mean-exp of weights needs the exact trace: the noise of probes sits inside the exponential and the result "
+      "is "
+      "no bound; choose --trace exact, or --average mean");
 }
 
 ItemScores mean_of_weights(const LogWeights& weights) {
@@ -183,10 +191,7 @@ ItemScores mean_of_weights(const LogWeights& weights) {
 }
 
 ItemScores log_mean_of_weights(const LogWeights& weights) {
-  if (!weights.exact_trace)
-    fail_input(
-        "log-mean-exp of weights needs the exact trace: with probes their noise sits inside the exponential and the "
-        "result is no bound; choose --trace exact, or --average mean");
+  require_exact_trace(weights.trace);
   const auto K = static_cast<double>(weights.values.size(1));
   const auto log_mean = weights.values.logsumexp(1) - std::log(K);
   // The relative spread of the weights is the spread of the logarithm of their mean.

@@ -22,7 +22,7 @@ struct FlowBoundOptions {
 struct LogWeights {
   torch::Tensor values;             ///< [N, draws] float64 on the CPU
   torch::Tensor integration_error;  ///< [N] float64: estimate, of the mean over an item's draws
-  bool exact_trace;                 ///< whether the weights are free of probing noise
+  TraceOptions trace;               ///< how they were found
 };
 
 /// The flow's own likelihood, bounded from below by importance sampling:
@@ -67,8 +67,10 @@ class FlowBound {
 /// The mean of the weights: the paper's bound, valid in expectation for every kind of trace.
 ItemScores mean_of_weights(const LogWeights& weights);
 
-/// log of the mean of the weights: tighter. InputError unless the trace was exact: noise inside the exponential would
-/// lift the result above the likelihood.
+/// InputError unless the trace is exact: noise of probes inside an exponential lifts its mean above the likelihood.
+void require_exact_trace(const TraceOptions& trace);
+
+/// log of the mean of the weights: tighter. Refused as by require_exact_trace.
 ItemScores log_mean_of_weights(const LogWeights& weights);
 
 }  // namespace segre

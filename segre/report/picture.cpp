@@ -12,6 +12,7 @@ namespace {
 constexpr int64_t kPageWidth = 1000;     // small images are enlarged up to here
 constexpr int64_t kMostEnlarged = 16;    // a lone tiny image need not fill the page
 constexpr Rgb kGap{190, 190, 190};       // between images: no label's colour
+constexpr Rgb kFrame{220, 30, 30};       // around images that stand out
 constexpr int64_t kMostMapLabels = 256;  // colours in the palette of a PNG
 
 // Okabe and Ito, Color universal design (2008), the darkest first: label 0 is usually the background.
@@ -59,6 +60,11 @@ void paint(Picture& picture, const int64_t* labels, const Space& space, const st
   }
 }
 
+void fill(Picture& picture, const Rgb& colour, int64_t top, int64_t left, int64_t height, int64_t width) {
+  for (int64_t y = top; y < top + height; ++y)
+    std::fill_n(picture.pixels.data() + y * picture.width + left, width, colour);
+}
+
 }  // namespace
 
 std::vector<Rgb> label_colours(const Space& space) {
@@ -71,7 +77,7 @@ std::vector<Rgb> label_colours(const Space& space) {
   return colours;
 }
 
-Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t columns) {
+Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t columns, int64_t frame_every) {
   check_image(space);
   const auto here = on_cpu(space, labels);
   const int64_t count = here.size(0);
@@ -90,9 +96,13 @@ Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t
                picture.width, " pixels, at most ", kMaxPngPixels, " are drawn; write fewer, or a folder of images");
   picture.pixels.assign(static_cast<size_t>(picture.height * picture.width), kGap);
   const auto colours = label_colours(space);
-  for (int64_t item = 0; item < count; ++item)
-    paint(picture, here.data_ptr<int64_t>() + item * space.n_variables(), space, colours,
-          gap + (item / columns) * (height * scale + gap), gap + (item % columns) * (width * scale + gap), scale);
+  for (int64_t item = 0; item < count; ++item) {
+    const int64_t top = gap + (item / columns) * (height * scale + gap);
+    const int64_t left = gap + (item % columns) * (width * scale + gap);
+    if (frame_every > 0 && item % frame_every == 0)
+      fill(picture, kFrame, top - gap, left - gap, height * scale + 2 * gap, width * scale + 2 * gap);
+    paint(picture, here.data_ptr<int64_t>() + item * space.n_variables(), space, colours, top, left, scale);
+  }
   return picture;
 }
 

@@ -20,8 +20,9 @@ struct Picture {
 std::vector<Rgb> label_colours(const Space& space);
 
 /// Label images [B, n] side by side, `columns` in a row with a thin gap, each pixel enlarged so that the picture is as
-/// wide as a page. InputError where the space is no image or the picture would be larger than kMaxPngPixels.
-Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t columns);
+/// wide as a page. With `frame_every` > 0 images 0, frame_every, 2 frame_every, ... get a red frame. InputError where
+/// the space is no image or the picture would be larger than kMaxPngPixels.
+Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t columns, int64_t frame_every = 0);
 
 /// Writes draw_label_grid as a PNG file, whole or not at all.
 void write_label_grid(const std::filesystem::path& path, const Space& space, const torch::Tensor& labels,

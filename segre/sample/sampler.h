@@ -1,7 +1,6 @@
 #pragma once
 
-#include "segre/flow/stepper.h"
-#include "segre/model/model.h"
+#include "segre/flow/integrator.h"
 
 namespace segre {
 
@@ -15,20 +14,24 @@ enum class Stop {
 enum class Readout {
   argmax,   ///< the largest coordinate of each variable
   matched,  ///< drawn from the Bayes rule of the path, softmax(kappa a v / s^2); from softmax(v) at t = 1
+  segre,    ///< drawn from T(W), W = softmax(v): the factorising distribution that the state stands for in the paper.
+            ///< Before t = 1 it is wider than what the state says of the labels
 };
 
 struct SampleOptions {
-  std::string sampler = "rk4";  ///< euler, midpoint, heun, rk4
-  int64_t steps = 5;            ///< of equal length in t
+  std::string sampler = "rk4";  ///< see sampler_names()
+  int64_t steps = 5;            ///< of equal length in t; dopri5 chooses its own
   Stop stop = Stop::decision;
   double t1 = 0.0;  ///< stop here instead; 0: where `stop` says
   Readout readout = Readout::argmax;
+  double tolerance = 1e-3;  ///< error per step, relative to 1 + |v| (dopri5)
 };
 
 /// Labels and what they took.
 struct Samples {
-  torch::Tensor labels;     ///< [count, n] int64, on the CPU
-  int64_t n_undecided = 0;  ///< variables whose label had less than kDecided probability at the readout
+  torch::Tensor labels;       ///< [count, n] int64, on the CPU
+  int64_t n_undecided = 0;    ///< variables whose label had less than kDecided probability at the readout
+  int64_t n_evaluations = 0;  ///< of the field, over all samples; dopri5 takes another number for each
 };
 
 /// Below this probability of its label a variable counts as undecided.
@@ -39,33 +42,35 @@ inline constexpr double kDecided = 0.99;
 /// differently in batches of another size.
 class Sampler {
  public:
-  Sampler(Model model, const SampleOptions& options, uint64_t seed);
+  Sampler(Flow flow, const SampleOptions& options, uint64_t seed);
+  Sampler(const Model& model, const SampleOptions& options, uint64_t seed);
 
-  /// Samples first ... first + count - 1.
+  /// Samples first ... first + count - 1. Error where the flow leads to numbers that are not finite.
   Samples draw(uint64_t first, int64_t count) const;
-  /// Evaluations of the field per sample.
-  int64_t n_evaluations() const;
   /// Time of the readout.
-  double t1() const { return times_.back(); }
+  double t1() const { return times().back(); }
   int64_t rows_per_block() const { return rows_; }
   /// States along the way, [times, count, S], of samples 0 ... count - 1; for pictures of the flow.
   torch::Tensor trajectories(int64_t count) const;
-  const std::vector<double>& times() const { return times_; }
+  /// Their times: every step's; of dopri5, whose samples have a time each, the first and the last.
+  const std::vector<double>& times() const { return integrator_->times(); }
 
  private:
-  torch::Tensor flow(const torch::Tensor& v_0, const std::function<void(const torch::Tensor&, double)>& observe) const;
   struct Block {
-    torch::Tensor labels;       // [rows, n]
-    torch::Tensor n_undecided;  // [rows]
+    torch::Tensor labels;         // [rows, n]
+    torch::Tensor n_undecided;    // [rows]
+    torch::Tensor n_evaluations;  // [rows]
   };
   Block draw_block(uint64_t block) const;
   torch::Tensor noise(uint64_t first, int64_t count) const;
+  torch::Tensor log_probability(const torch::Tensor& v) const;
+  torch::Tensor read(const torch::Tensor& v, const torch::Tensor& log_p, uint64_t first) const;
 
-  Model model_;
+  Flow flow_;
   SampleOptions options_;
   uint64_t seed_;
-  std::vector<double> times_;
   int64_t rows_;
+  std::shared_ptr<const Integrator> integrator_;
 };
 
 }  // namespace segre

@@ -98,9 +98,43 @@ TEST_F(CliSample, StepsAndSamplerAreTaken) {
                        ", 13 evaluations each (rk4 to t = 1), "));
 }
 
+TEST_F(CliSample, EverySamplerSaysItsEvaluations) {
+  const std::pair<const char*, const char*> said[] = {{"ab2", ", 7 evaluations each (ab2 to t = "},
+                                                      {"multistep", ", 6 evaluations each (multistep to t = "},
+                                                      {"sde", ", 6 evaluations each (sde to t = "},
+                                                      {"heun", ", 12 evaluations each (heun to t = "}};
+  for (const auto& [name, text] : said)
+    EXPECT_TRUE(contains(sample(5, "-", {"--steps", "6", "--sampler", name}).err, text));
+}
+
+TEST_F(CliSample, TheAdaptiveSamplerTakesATolerance) {
+  const auto evaluations = [&](const char* tolerance) {
+    const auto result = sample(50, "-", {"--sampler", "dopri5", "--tolerance", tolerance});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const size_t end = result.err.find(" evaluations each (dopri5 to t = ");
+    EXPECT_NE(end, std::string::npos) << result.err;
+    const size_t begin = result.err.rfind(' ', end - 1) + 1;
+    const std::string number = result.err.substr(begin, end - begin);
+    EXPECT_EQ(number.find('.'), number.size() - 2) << "a mean over samples, with one digit: " << number;
+    return std::stod(number);
+  };
+  EXPECT_LT(evaluations("0.01"), evaluations("1e-5"));
+  EXPECT_EQ(sample_error("-", {"--tolerance", "0"}),
+            "--tolerance: sample.tolerance = 0: expected a number from 1e-08 to 1");
+}
+
+TEST_F(CliSample, TimeAndReadoutAreTaken) {
+  EXPECT_TRUE(contains(sample(5, "-", {"--t1", "0.25"}).err, " (rk4 to t = 0.25), "));
+  const auto argmax = sample(200, "-", {"--t1", "0.25"}).out;
+  EXPECT_EQ(sample(200, "-", {"--t1", "0.25", "--readout", "argmax"}).out, argmax);
+  EXPECT_NE(sample(200, "-", {"--t1", "0.25", "--readout", "matched"}).out, argmax);
+  EXPECT_NE(sample(200, "-", {"--t1", "0.25", "--readout", "segre"}).out, argmax);
+  EXPECT_TRUE(contains(sample_error("-", {"--readout", "best"}), "--readout"));
+}
+
 TEST_F(CliSample, AnUnknownSamplerListsTheSamplers) {
-  EXPECT_TRUE(
-      contains(sample_error("-", {"--sampler", "rk5"}), "sampler 'rk5' is not one of euler, midpoint, heun, rk4"));
+  EXPECT_EQ(sample_error("-", {"--sampler", "rk5"}),
+            "sampler 'rk5' is not one of euler, midpoint, heun, rk4, ab2, multistep, dopri5, sde");
 }
 
 TEST_F(CliSample, AnotherExtensionIsRefused) {

@@ -39,13 +39,13 @@ TEST(CliUsage, HelpListsTheCommands) {
     const auto result = run_program({flag});
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_EQ(result.err, "");
-    for (const char* command : {"train", "sample", "keys", "doctor", "version"})
+    for (const char* command : {"train", "sample", "samplers", "keys", "doctor", "version"})
       EXPECT_TRUE(contains(result.out, command));
   }
 }
 
 TEST(CliUsage, HelpOfEveryCommandShowsAnExample) {
-  for (const char* command : {"train", "sample", "keys", "doctor", "version"}) {
+  for (const char* command : {"train", "sample", "samplers", "keys", "doctor", "version"}) {
     const auto result = run_program({command, "--help"});
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_EQ(result.err, "") << command;

@@ -71,6 +71,7 @@ steps = 11
 stop = "end"
 t1 = 0.25
 readout = "matched"
+tolerance = 0.0001
 )";
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -129,6 +130,7 @@ TEST(Experiment, KeysReachWhatTheyAreNamedAfter) {
   EXPECT_EQ(e.train.adam.beta2, 0.95);
   EXPECT_EQ(e.sample.t1, 0.25);
   EXPECT_EQ(e.sample.readout, Readout::matched);
+  EXPECT_EQ(e.sample.tolerance, 1e-4);
 }
 
 TEST(Experiment, PathsAreBuiltAsConfigured) {

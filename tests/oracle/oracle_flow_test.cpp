@@ -69,8 +69,9 @@ TEST(OracleFlow, ChangeOfVariablesAlongTheFlowGivesTheClosedDensity) {
     const int64_t S = oracle.space().n_coordinates();
     const double t1 = 1.25 * time_of(oracle);
     // State and divergence are carried together; the last column collects the integral.
-    const VelocityField field = [&](const torch::Tensor& x, double t) {
+    const VelocityField field = [&](const torch::Tensor& x, const torch::Tensor& time) {
       const auto v = x.narrow(1, 0, S);
+      const double t = time.item<double>();
       return torch::cat({oracle.velocity(v, t), oracle.divergence(v, t).unsqueeze(1)}, 1);
     };
     constexpr int kSteps = 800;
@@ -93,8 +94,8 @@ TEST(OracleFlow, FlowCarriesNoiseToTheDistribution) {
   std::vector<double> times;
   for (int k = 0; k <= 40; ++k) times.push_back(kEnd * k / 40.0);
   const auto u_0 = reference_noise(oracle.space(), {9, Purpose::sampling_noise}, 0, kDraws, torch::kFloat64);
-  const auto v =
-      integrate([&](const auto& x, double t) { return oracle.velocity(x, t); }, u_0, times, stepper("rk4")).v;
+  const auto field = [&](const auto& x, const auto& t) { return oracle.velocity(x, t.template item<double>()); };
+  const auto v = integrate(field, u_0, times, stepper("rk4")).v;
   const auto p = test::values_of(oracle.table().p);
   for (int64_t r = 0; r < 4; ++r) {
     // Labeling r = 2 x + y is read from the signs of v.

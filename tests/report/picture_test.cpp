@@ -38,6 +38,23 @@ TEST(Picture, ImagesFollowEachOtherRowByRowAndTheLastRowMayBeShort) {
   EXPECT_EQ(pixel(picture, picture.height - 4, picture.width - 4), pixel(picture, 0, 0));
 }
 
+TEST(Picture, FramesGoAroundTheImagesAskedFor) {
+  const Space space = Space::uniform(Layout::image, {1, 1}, 2);
+  const auto labels = torch::zeros({4, 1}, torch::kInt64);
+  const Picture plain = draw_label_grid(space, labels, 4);
+  const Picture framed = draw_label_grid(space, labels, 4, 2);  // 16 times, gaps of 8
+  for (int64_t y = 0; y < plain.height; ++y)
+    for (int64_t x = 0; x < plain.width; ++x) {
+      const bool image = pixel(plain, y, x) == kBlack;
+      const int64_t place = x % 48;  // images 0 and 2 reach from 8 to 24 of it, their frames from 0 to 32
+      if (image || place >= 32 || x >= 80) {
+        EXPECT_EQ(pixel(framed, y, x), pixel(plain, y, x)) << y << ' ' << x;
+      } else {
+        EXPECT_EQ(pixel(framed, y, x), (Rgb{220, 30, 30})) << y << ' ' << x;
+      }
+    }
+}
+
 TEST(Picture, SmallImagesMakeAPictureAsWideAsAPage) {
   for (const int64_t side : {8, 28, 32, 64, 100}) {
     const Space space = Space::uniform(Layout::image, {side, side}, 2);

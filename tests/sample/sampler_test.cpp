@@ -1,12 +1,14 @@
 #include "segre/sample/sampler.h"
 
 #include <cmath>
+#include <set>
 
 #include "segre/data/toys.h"
 #include "segre/oracle/joint_oracle.h"
 #include "segre/simplex/lift.h"
 #include "segre/space/blocks.h"
 #include "tests/support/messages.h"
+#include "tests/support/reference.h"
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
@@ -26,7 +28,7 @@ Model uniform_model(const Space& space, std::shared_ptr<const Path> path = make_
 
 // The exact field of the coupled pair as a mixture of two products: each class prefers one label by q, where
 // (q^2 + (1-q)^2)/2 = 0.45.
-Model coupled_model() {
+Model coupled_model(torch::Device device = torch::kCPU) {
   const Space space = coupled_binary().space;
   auto field = make_field(space, {.kind = NetKind::latent_class, .classes = 2}, 1);
   const double q = 0.5 * (1.0 + std::sqrt(0.8));
@@ -35,6 +37,7 @@ Model coupled_model() {
     const torch::NoGradGuard no_grad;
     parameter.copy_(name == "class_logits" ? torch::zeros({2}) : probabilities.log());
   }
+  field->to(device);
   return {space, make_e_geodesic(0.01), Form::evidence, std::move(field)};
 }
 
@@ -45,14 +48,20 @@ JointTable uniform_table(const Space& space) {
 
 constexpr int64_t kMany = 200'000;
 
-TEST(Sampler, SampleKDoesNotDependOnTheSplit) {
+TEST(Sampler, SampleKDoesNotDependOnTheSplitForAnySampler) {
   const Threads one(1);
-  const Sampler sampler(coupled_model(), {}, 7);
-  const int64_t rows = sampler.rows_per_block();
-  const auto whole = sampler.draw(0, 2 * rows + 100).labels;
-  EXPECT_TRUE(torch::equal(whole, torch::cat({sampler.draw(0, 1).labels, sampler.draw(1, rows + 6).labels,
-                                              sampler.draw(static_cast<uint64_t>(rows) + 7, rows + 93).labels})));
-  EXPECT_TRUE(torch::equal(sampler.draw(static_cast<uint64_t>(rows), 5).labels, whole.slice(0, rows, rows + 5)));
+  for (const std::string& name : sampler_names()) {
+    const Sampler sampler(coupled_model(), {.sampler = name}, 7);
+    const int64_t rows = sampler.rows_per_block();
+    const auto whole = sampler.draw(0, 2 * rows + 100);
+    const Samples parts[] = {sampler.draw(0, 1), sampler.draw(1, rows + 6),
+                             sampler.draw(static_cast<uint64_t>(rows) + 7, rows + 93)};
+    EXPECT_TRUE(torch::equal(whole.labels, torch::cat({parts[0].labels, parts[1].labels, parts[2].labels}))) << name;
+    EXPECT_EQ(whole.n_evaluations, parts[0].n_evaluations + parts[1].n_evaluations + parts[2].n_evaluations) << name;
+    EXPECT_TRUE(
+        torch::equal(sampler.draw(static_cast<uint64_t>(rows), 5).labels, whole.labels.slice(0, rows, rows + 5)))
+        << name;
+  }
 }
 
 TEST(Sampler, SampleKDoesNotDependOnTheSplitWhenLabelsAreDrawn) {
@@ -79,13 +88,24 @@ TEST(Sampler, TheSeedDecides) {
 }
 
 TEST(Sampler, CountsTheEvaluationsOfEachSampler) {
-  const std::pair<const char*, int64_t> per_step[] = {{"euler", 1}, {"midpoint", 2}, {"heun", 2}, {"rk4", 4}};
-  for (const auto& [name, count] : per_step) {
-    EXPECT_EQ(Sampler(coupled_model(), {.sampler = name, .steps = 7}, 1).n_evaluations(), 7 * count) << name;
-    // To t = 1 the last step is Euler's.
-    EXPECT_EQ(Sampler(coupled_model(), {.sampler = name, .steps = 7, .stop = Stop::end}, 1).n_evaluations(),
-              6 * count + 1);
+  const Threads one(1);
+  // With 7 steps: to the decision time, and to t = 1, where the last step is one evaluation of the endpoint.
+  const std::tuple<const char*, int64_t, int64_t> expected[] = {
+      {"euler", 7, 7}, {"midpoint", 14, 13}, {"heun", 14, 13}, {"rk4", 28, 25},
+      {"ab2", 8, 8},   {"multistep", 7, 7},  {"sde", 7, 7}};
+  for (const auto& [name, decision, end] : expected) {
+    EXPECT_EQ(Sampler(coupled_model(), {.sampler = name, .steps = 7}, 1).draw(0, 3).n_evaluations, 3 * decision)
+        << name;
+    EXPECT_EQ(Sampler(coupled_model(), {.sampler = name, .steps = 7, .stop = Stop::end}, 1).draw(0, 3).n_evaluations,
+              3 * end)
+        << name;
   }
+  // The adaptive one takes six for each attempt and one before, another number for each sample.
+  const Sampler adaptive(coupled_model(), {.sampler = "dopri5", .tolerance = 1e-4}, 1);
+  std::set<int64_t> counts;
+  for (uint64_t k = 0; k < 50; ++k) counts.insert(adaptive.draw(k, 1).n_evaluations);
+  EXPECT_GT(counts.size(), 1U);
+  for (const int64_t count : counts) EXPECT_EQ(count % 6, 1);
 }
 
 TEST(Sampler, StopsWhereItIsTold) {
@@ -116,6 +136,24 @@ TEST(Sampler, TheExactFieldGivesTheCoupledDistribution) {
   }
 }
 
+// A random joint of 2, 3 and 4 labels and its exact flow, which the sampler takes as it takes a model's.
+TEST(Sampler, EverySamplerGivesTheDistributionOfAnExactFlow) {
+  const Threads one(1);
+  const JointTable table = test::random_joint(test::small_mixed_space());
+  const Flow flow = flow_of(JointOracle(table, make_e_geodesic(0.01)));
+  // Steps with which the schemes' own errors are far below what these samples show; sde's falls with the step only.
+  const std::pair<const char*, int64_t> enough[] = {{"euler", 200}, {"midpoint", 25},  {"heun", 25},  {"rk4", 10},
+                                                    {"ab2", 50},    {"multistep", 50}, {"dopri5", 1}, {"sde", 100}};
+  constexpr int64_t kCount = 15'000;
+  for (const auto& [name, steps] : enough) {
+    const Sampler sampler(flow, {.sampler = name, .steps = steps}, 3);
+    EXPECT_LT(std::abs(test::chi_square_sigmas(table, sampler.draw(0, kCount).labels)), kSigmas) << name;
+  }
+  // A step of sde that is far too long is seen.
+  const Sampler coarse(flow, {.sampler = "sde", .steps = 2}, 3);
+  EXPECT_GT(test::chi_square_sigmas(table, coarse.draw(0, kCount).labels), kSigmas);
+}
+
 TEST(Sampler, ADistributionThatIsNotTheModelsIsToldApart) {
   const Threads one(1);
   const Sampler sampler(coupled_model(), {}, 3);
@@ -127,7 +165,7 @@ constexpr double kEarly = 0.1;
 
 struct EarlyReadout {
   Sampler sampler;
-  torch::Tensor probability;  // [B, S] of the matched readout
+  torch::Tensor probability;  // [B, S] of the readout
   torch::Tensor best;         // [B, n] the largest of each variable
   torch::Tensor first;        // [B, n] its label
 
@@ -135,7 +173,8 @@ struct EarlyReadout {
       : sampler(uniform_model(test::mixed_space()), {.t1 = kEarly, .readout = readout}, 5) {
     const auto v = sampler.trajectories(sampler.rows_per_block())[-1];
     const Space space = test::mixed_space();
-    probability = matched_readout(space, *make_e_geodesic(0.01), v, kEarly).exp();
+    probability =
+        readout == Readout::segre ? lift(space, v) : matched_readout(space, *make_e_geodesic(0.01), v, kEarly).exp();
     best = reduce_blocks(space, {probability}, [](const auto& in) { return in[0].amax(-1); }).to(torch::kFloat64);
     first = argmax_labels(space, v);
   }
@@ -148,15 +187,27 @@ TEST(Sampler, TheArgmaxReadoutTakesTheLargestCoordinate) {
   EXPECT_TRUE(torch::equal(early.labels(), early.first));
 }
 
-TEST(Sampler, TheMatchedReadoutDrawsFromBayesRule) {
-  const Threads one(1);
-  const EarlyReadout early(Readout::matched);
-  // The likeliest label comes as often as its probability says: a sum of independent Bernoulli variables.
+// The likeliest label comes as often as its probability says: a sum of independent Bernoulli variables.
+void expect_draws(const EarlyReadout& early) {
   const double hits = (early.labels() == early.first).sum().item<double>();
   const double mean = early.best.sum().item<double>();
   const double deviation = std::sqrt((early.best * (1 - early.best)).sum().item<double>());
   EXPECT_LT(std::abs(hits - mean), kSigmas * deviation);
   EXPECT_LT(mean + kSigmas * deviation, static_cast<double>(early.best.numel())) << "else argmax would pass too";
+}
+
+TEST(Sampler, TheMatchedReadoutDrawsFromBayesRule) {
+  const Threads one(1);
+  expect_draws(EarlyReadout(Readout::matched));
+}
+
+TEST(Sampler, TheSegreReadoutDrawsFromTheStateOnTheManifold) {
+  const Threads one(1);
+  const EarlyReadout segre(Readout::segre);
+  expect_draws(segre);
+  // Another law than Bayes' rule on the same states.
+  const double difference = (segre.best.mean() - EarlyReadout(Readout::matched).best.mean()).item<double>();
+  EXPECT_GT(std::abs(difference), 0.01);
 }
 
 TEST(Sampler, CountsUndecidedVariables) {
@@ -179,6 +230,25 @@ TEST(Sampler, TrajectoriesStartAtTheNoiseAndHaveEveryTime) {
   EXPECT_TRUE(torch::equal(argmax_labels(coupled_binary().space, states[-1]), sampler.draw(0, 10).labels));
 }
 
+TEST(Sampler, TrajectoriesOfTheAdaptiveSamplerAreItsTwoEnds) {
+  const Threads one(1);
+  const Sampler sampler(coupled_model(), {.sampler = "dopri5"}, 5);
+  const auto states = sampler.trajectories(sampler.rows_per_block());
+  EXPECT_EQ(states.size(0), 2);
+  EXPECT_EQ(sampler.times(), (std::vector<double>{0.0, sampler.t1()}));
+  EXPECT_TRUE(torch::equal(argmax_labels(coupled_binary().space, states[-1]),
+                           sampler.draw(0, sampler.rows_per_block()).labels));
+}
+
+TEST(Sampler, WeightsThatAreNoNumbersAreReported) {
+  const Threads one(1);
+  const Model model = coupled_model();
+  model.field().parameters()[0].second.detach().fill_(std::nan(""));
+  for (const char* name : {"rk4", "multistep", "sde"})
+    EXPECT_TRUE(contains(test::any_error([&] { Sampler(model, {.sampler = name}, 1).draw(0, 5); }), "not finite"))
+        << name;
+}
+
 TEST(Sampler, AnUnknownSamplerAndATimeBeyondThePathAreRefused) {
   EXPECT_TRUE(contains(input_error([] { Sampler(coupled_model(), {.sampler = "rk5"}, 1); }), "rk5"));
   EXPECT_EQ(input_error([] { Sampler(coupled_model(), {.t1 = 1.5}, 1); }), "sample.t1 = 1.5: the path ends at 1");
@@ -189,6 +259,21 @@ TEST(Sampler, TheRayHasNoEnd) {
   EXPECT_EQ(input_error([&] { Sampler(ray, {.stop = Stop::end}, 1); }),
             "sample.stop = \"end\": the ray path has no end; choose \"decision\" or set sample.t1");
   EXPECT_EQ(Sampler(ray, {.stop = Stop::end, .t1 = 12.0}, 1).t1(), 12.0);
+}
+
+TEST(Sampler, GraphsGiveTheSamplesOfTheCpuForAnySampler_CUDA) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
+  for (const std::string& name : sampler_names())
+    for (const Stop stop : {Stop::decision, Stop::end}) {
+      const SampleOptions options{.sampler = name, .steps = 6, .stop = stop};
+      const Sampler sampler(coupled_model(torch::kCUDA), options, 7);
+      const auto labels = sampler.draw(0, 2000).labels;
+      // The noise has the same bits; what rounds differently decides a label a few times in ten thousand.
+      const auto expected = Sampler(coupled_model(), options, 7).draw(0, 2000).labels;
+      EXPECT_LT((labels != expected).to(torch::kFloat64).mean().item<double>(), 2e-3) << name;
+      // Replays and plain calls, the same samples in other requests.
+      EXPECT_TRUE(torch::equal(sampler.draw(300, 900).labels, labels.slice(0, 300, 1200))) << name;
+    }
 }
 
 TEST(Sampler, NoSamplesAreAnEmptyTable) {

@@ -1,0 +1,227 @@
+#include "segre/eval/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "segre/core/error.h"
+#include "segre/core/progress.h"
+#include "segre/eval/metric_text.h"
+#include "segre/eval/total_variation.h"
+
+namespace segre {
+namespace {
+
+constexpr int64_t kMostLabelings = int64_t{1} << 16;  // whose frequencies are compared one by one
+constexpr int64_t kMostSimulated = int64_t{1} << 16;  // labelings of a table from which samples are simulated
+constexpr int64_t kNeighbourBlock = 1024;             // items between two signs of progress
+
+bool above(const Estimate& value, const Estimate& reference) { return value.value > reference.high; }
+
+bool excludes(const Estimate& interval, double value) { return value < interval.low || value > interval.high; }
+
+// The three numbers that sum up a comparison of frequencies.
+void add_frequencies(std::vector<Metric>& metrics, const std::string& group, const std::string& thing,
+                     const FrequencyComparison& found, const std::string& where, const std::string& scale) {
+  metrics.push_back({group, concat("mean difference of the shares, per ", thing), found.difference,
+                     found.difference_floor, Better::lower, above(found.difference, found.difference_floor), scale});
+  if (found.largest_at < 0) return;
+  metrics.push_back({group,
+                     "largest difference, in standard errors",
+                     {found.largest},
+                     found.largest_floor,
+                     Better::lower,
+                     found.largest > found.largest_floor.high,
+                     where});
+  Estimate none;
+  none.high = 0.0;
+  metrics.push_back({group,
+                     concat("share of ", thing, "s significantly off"),
+                     {found.significant},
+                     none,
+                     Better::lower,
+                     found.n_significant > 0,
+                     concat(found.n_significant, " beyond ", short_number(found.largest_floor.high),
+                            " standard errors, which 95 of 100 exact samples do nowhere")});
+}
+
+// "x1 = yes: 31.2% of samples, 25.0% of held-out items".
+std::string shares_text(const FrequencyComparison& found, const std::string& what) {
+  return concat(what, ": ", percent_text(found.samples[found.largest_at].item<double>()), " of samples, ",
+                percent_text(found.held_out[found.largest_at].item<double>()), " of held-out items");
+}
+
+void add_marginals(Evaluation& out, const EvaluationData& data, uint64_t seed) {
+  out.marginals = compare_frequencies(data.space, data.samples, data.held_out, seed);
+  std::string where;
+  if (const int64_t at = out.marginals.largest_at; at >= 0) {
+    const int64_t i = data.space.variable_of_coordinate(torch::kCPU)[at].item<int64_t>();
+    where = shares_text(out.marginals, label_text(data.space, i, at - data.space.offset(i)));
+  }
+  const char* thing = data.space.layout() == Layout::image ? "pixel" : "variable";
+  add_frequencies(out.metrics, "marginals", thing, out.marginals, where, "");
+}
+
+// Names the pair and the two labels of a cell.
+std::string cell_text(const Space& original, const Space& merged, const Space& cells, const PairFamily& pairs,
+                      int64_t at) {
+  const int64_t k = cells.variable_of_coordinate(torch::kCPU)[at].item<int64_t>();
+  const int64_t i = pairs.first[k].item<int64_t>();
+  const int64_t j = pairs.second[k].item<int64_t>();
+  const int64_t cell = at - cells.offset(k);
+  const auto part = [&](int64_t variable, int64_t label) {
+    return concat(variable_text(original, variable), " = ", merged.label_name(variable, label));
+  };
+  return concat(part(i, cell / merged.n_labels(j)), " and ", part(j, cell % merged.n_labels(j)));
+}
+
+void add_pairs(Evaluation& out, const EvaluationData& data, uint64_t seed) {
+  const auto families = choose_pairs(data.space);
+  if (families.empty()) return;
+  const MergedLabels merged = merge_rare_labels(data.space, torch::cat({data.samples, data.held_out}));
+  const auto samples = merged.apply(data.samples);
+  const auto held_out = merged.apply(data.held_out);
+  for (const PairFamily& pairs : families) {
+    const Space cells = pair_space(merged.space, pairs);
+    auto found = compare_frequencies(cells, pair_labels(merged.space, pairs, samples),
+                                     pair_labels(merged.space, pairs, held_out), seed);
+    const std::string where =
+        found.largest_at < 0 ? ""
+                             : shares_text(found, cell_text(data.space, merged.space, cells, pairs, found.largest_at));
+    const int64_t P = pairs.first.numel();
+    const std::string part = P == pairs.n_there ? "all of them" : concat(P, " of ", pairs.n_there);
+    add_frequencies(out.metrics, pairs.name, "pair", found, where,
+                    concat(part, "; with independent variables of the right shares ",
+                           short_number(dependence(merged.space, pairs, found.held_out))));
+    out.pairs.push_back({pairs, std::move(found)});
+  }
+}
+
+// A number of the samples beside the same one of the held-out items.
+Metric beside(const std::string& group, const std::string& name, const Estimate& value, const Estimate& reference,
+              const std::string& note = {}) {
+  const Estimate distance = difference(value, reference);
+  return {group,
+          name,
+          value,
+          reference,
+          Better::reference,
+          excludes(distance, 0.0),
+          concat("difference ", estimate_text(distance), note.empty() ? "" : "; ", note)};
+}
+
+void add_image_statistics(Evaluation& out, const EvaluationData& data) {
+  const int64_t background = background_label(data.space, data.held_out);
+  const auto samples = image_statistics(data.space, data.samples, background);
+  const auto held_out = image_statistics(data.space, data.held_out, background);
+  const std::string group = "images";
+  const std::string ground = concat("background: label ", data.space.label_name(0, background));
+  out.metrics.push_back(beside(group, "pixels off the background, mean", mean_estimate(samples.foreground),
+                               mean_estimate(held_out.foreground), ground));
+  out.metrics.push_back(beside(group, "pixels off the background, standard deviation",
+                               spread_estimate(samples.foreground), spread_estimate(held_out.foreground)));
+  out.metrics.push_back(beside(group, "share of neighbouring pixels that differ", mean_estimate(samples.boundary),
+                               mean_estimate(held_out.boundary)));
+}
+
+Neighbours search(const EvaluationData& data, const torch::Tensor& items, int64_t k, torch::Device device,
+                  const std::string& what) {
+  Progress progress(what, items.size(0));
+  std::vector<torch::Tensor> distance, row;
+  for (int64_t first = 0; first < items.size(0); first += kNeighbourBlock) {
+    const int64_t end = std::min(first + kNeighbourBlock, items.size(0));
+    const Neighbours found = nearest_items(data.space, items.slice(0, first, end), data.train, k, device);
+    distance.push_back(found.distance);
+    row.push_back(found.row);
+    progress.update(end);
+  }
+  return {torch::cat(distance), torch::cat(row)};
+}
+
+void add_memorisation(Evaluation& out, const EvaluationData& data, const EvaluationOptions& options) {
+  if (!data.train.defined()) return;
+  const int64_t k = std::min(options.neighbours, data.train.size(0));
+  out.of_samples = search(data, data.samples, k, options.device, "nearest to samples");
+  out.of_held_out = search(data, data.held_out, 1, options.device, "nearest to held-out items");
+  const auto found = judge_memorisation(out.of_samples.distance.select(1, 0), out.of_held_out.distance.select(1, 0));
+  const std::string group = "memorisation";
+  out.metrics.push_back(beside(group, "exact copies of training items", found.copies, found.natural_copies,
+                               "more than held-out items: the model repeats its training items"));
+  Estimate half;
+  half.value = 0.5;
+  out.metrics.push_back({group, "chance that a sample is nearer to the training items than a held-out item",
+                         found.nearer, half, Better::reference, excludes(found.nearer, 0.5),
+                         "more than 0.5: memorises, or its samples are too plain; less: they are too odd"});
+  out.metrics.push_back(beside(group, "distance to the nearest training item, median", found.median,
+                               found.natural_median, "variables whose labels differ"));
+  out.metrics.push_back(
+      beside(group, "distance to the nearest training item, 5% quantile", found.nearest5, found.natural_nearest5));
+}
+
+// 95% quantile of the total variation of exact samples, by drawing them.
+double simulated_total_variation(const JointTable& table, int64_t N, uint64_t seed) {
+  const JointSampler sampler(table);
+  std::vector<double> values;
+  for (int64_t k = 0; k < FrequencyComparison::kPermutations; ++k) {
+    LabelingCounts counts(table.space);
+    counts.add(sampler.draw({seed, Purpose::evaluation_rows}, static_cast<uint64_t>(k * N), N));
+    values.push_back(total_variation(table, counts));
+  }
+  return quantile_of(std::move(values), 0.95);
+}
+
+void add_known_total_variation(Evaluation& out, const EvaluationData& data, uint64_t seed) {
+  const JointTable& table = *data.joint;
+  const int64_t N = data.samples.size(0);
+  LabelingCounts counts(data.space);
+  counts.add(data.samples.to(torch::kInt64));
+  // The delta method: each sample adds the sign of its labeling's excess; labelings outside the table exceed theirs.
+  const auto shares = counts.counts(table.labelings).to(torch::kFloat64) / static_cast<double>(N);
+  const double mean = (shares * (shares - table.p).sign()).sum().item<double>() + 1.0 - shares.sum().item<double>();
+  const double error = 0.5 * std::sqrt(std::max(0.0, 1.0 - mean * mean) / static_cast<double>(N));
+  const Estimate value = normal_estimate(total_variation(table, counts), error, 0.0, 1.0);
+  Estimate floor;
+  floor.value = total_variation_floor(table, N);
+  std::optional<bool> differs;
+  if (table.p.numel() <= kMostSimulated) {
+    floor.high = simulated_total_variation(table, N, seed);
+    differs = above(value, floor);
+  }
+  out.metrics.push_back({"all variables together", "total variation to the exact distribution", value, floor,
+                         Better::lower, differs, concat(table.p.numel(), " labelings have a probability")});
+}
+
+void add_total_variation(Evaluation& out, const EvaluationData& data, uint64_t seed) {
+  if (data.joint != nullptr && LabelingCounts::serves(data.space)) return add_known_total_variation(out, data, seed);
+  if (data.space.n_labelings(kMostLabelings) > kMostLabelings) return;
+  // Every labeling that occurs is a label of one variable.
+  auto numbers = torch::zeros({data.samples.size(0) + data.held_out.size(0)}, torch::kInt64);
+  const auto labels = torch::cat({data.samples, data.held_out}).to(torch::kInt64);
+  for (int64_t i = 0; i < data.space.n_variables(); ++i)
+    numbers = numbers * data.space.n_labels(i) + labels.select(1, i);
+  const auto [seen, number] = at::_unique(numbers, /*sorted=*/true, /*return_inverse=*/true);
+  const Space space = Space::table({{"labeling", seen.numel(), {}}});
+  const auto of = number.unsqueeze(1);
+  const auto found =
+      compare_frequencies(space, of.slice(0, 0, data.samples.size(0)), of.slice(0, data.samples.size(0)), seed);
+  out.metrics.push_back({"all variables together", "total variation between samples and held-out items",
+                         found.difference, found.difference_floor, Better::lower,
+                         above(found.difference, found.difference_floor),
+                         concat(seen.numel(), " of ", data.space.n_labelings(kMostLabelings), " labelings occur")});
+}
+
+}  // namespace
+
+Evaluation evaluate(const EvaluationData& data, const EvaluationOptions& options) {
+  if (data.samples.size(0) < 2 || data.held_out.size(0) < 2)
+    fail_input("evaluating takes at least two samples and two held-out items, found ", data.samples.size(0), " and ",
+               data.held_out.size(0));
+  Evaluation out;
+  add_marginals(out, data, options.seed);
+  add_pairs(out, data, options.seed);
+  if (data.space.layout() == Layout::image) add_image_statistics(out, data);
+  add_total_variation(out, data, options.seed);
+  add_memorisation(out, data, options);
+  return out;
+}
+
+}  // namespace segre

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "segre/eval/intervals.h"
+#include "segre/space/space.h"
+
+namespace segre {
+
+/// How far apart the label frequencies of two sets of independent items are, over all variables of a space.
+///
+/// What two sets from one and the same distribution would show is learned by permutation: the items of both are pooled
+/// and dealt out again kPermutations times, which keeps the variables of an item together and needs no approximation.
+struct FrequencyComparison {
+  torch::Tensor samples;   ///< [S] float64: share of each label of each variable among the samples
+  torch::Tensor held_out;  ///< [S] float64: among the held-out items
+
+  /// Mean over the variables of the total variation 1/2 sum_l |share - share|; for binary variables the mean absolute
+  /// difference. Smaller is better. Interval by the delta method.
+  Estimate difference;
+  /// What exact samples would give: the permutations' mean; `high` is their 95% quantile, `low` unknown.
+  Estimate difference_floor;
+
+  /// Largest |difference| / standard error over all common labels (at least kFewest expected in both sets, and as many
+  /// without the label). Smaller is better.
+  double largest = 0.0;
+  Estimate largest_floor;     ///< the same of exact samples, as above
+  int64_t largest_at = -1;    ///< its coordinate; -1 where no label is common
+  double significant = 0.0;   ///< share of variables with a label beyond largest_floor.high; 95% of exact samples have
+                              ///< none at all (Westfall and Young's correction)
+  int64_t n_significant = 0;  ///< how many those are
+
+  static constexpr int64_t kPermutations = 199;
+  static constexpr double kFewest = 5.0;
+};
+
+/// Compares samples [N, n] with held-out items [M, n], labels of any integer type; N, M >= 2. `seed` chooses the
+/// permutations.
+FrequencyComparison compare_frequencies(const Space& space, const torch::Tensor& samples, const torch::Tensor& held_out,
+                                        uint64_t seed);
+
+/// The label that most pixels of most images have.
+int64_t background_label(const Space& space, const torch::Tensor& labels);
+
+/// One number per image, [B] float64.
+struct ImageStatistics {
+  torch::Tensor foreground;  ///< pixels that are not background
+  torch::Tensor boundary;    ///< share of the pairs of neighbours (right, below) whose labels differ
+};
+
+/// Of label images [B, n].
+ImageStatistics image_statistics(const Space& space, const torch::Tensor& labels, int64_t background);
+
+}  // namespace segre

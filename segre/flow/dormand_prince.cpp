@@ -1,0 +1,154 @@
+#include <array>
+#include <cmath>
+
+#include "segre/core/captured.h"
+#include "segre/core/error.h"
+#include "segre/flow/flow_plan.h"
+#include "segre/flow/integrator.h"
+
+namespace segre {
+namespace {
+
+using Tensors = Captured::Tensors;
+
+// Stages after the first, whose field is that at the end of the step before. The last is at the new state itself.
+constexpr int kStages = 6;
+constexpr std::array<double, kStages> kNodes{1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1.0, 1.0};
+constexpr double kWeights[kStages][kStages] = {
+    {1.0 / 5},
+    {3.0 / 40, 9.0 / 40},
+    {44.0 / 45, -56.0 / 15, 32.0 / 9},
+    {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
+    {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
+    {35.0 / 384, 0.0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84}};
+// Weights of the fifth order less those of the fourth.
+constexpr double kErrorWeights[kStages + 1] = {71.0 / 57600,      0.0,        -71.0 / 16695, 71.0 / 1920,
+                                               -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
+
+// Hairer's step control: the factor on a step is safety * error^-alpha * (error before)^beta within bounds.
+constexpr double kSafety = 0.9;
+constexpr double kBeta = 0.04;
+constexpr double kAlpha = 0.2 - 0.75 * kBeta;
+constexpr double kSmallestFactor = 0.2;
+constexpr double kLargestFactor = 5.0;
+constexpr double kSmallestError = 1e-4;  // smaller ones say no more than that the step may grow
+
+constexpr double kStretch = 1.01;          // a step that nearly arrives does arrive
+constexpr double kSmallestStep = 1e-7;     // of the whole way; where it is not enough the field is not smooth
+constexpr double kGapBeforeTheEnd = 0.01;  // of the path's length, see make_dormand_prince
+
+torch::Tensor weighted_sum(const std::vector<torch::Tensor>& k, const double* weights) {
+  auto sum = k[0] * weights[0];
+  for (size_t j = 1; j < k.size(); ++j)
+    if (weights[j] != 0.0) sum.add_(k[j], weights[j]);
+  return sum;
+}
+
+// By how much each row's next step is longer: errors and those of the step before, in units of the tolerance.
+torch::Tensor step_factor(const torch::Tensor& error, const torch::Tensor& error_before,
+                          const torch::Tensor& accepted) {
+  const auto factor = (kSafety * error.pow(-kAlpha) * error_before.pow(kBeta)).clamp(kSmallestFactor, kLargestFactor);
+  return torch::where(accepted, factor, factor.clamp_max(1.0));
+}
+
+class DormandPrince final : public Integrator {
+ public:
+  DormandPrince(const Flow& flow, double t1, double tolerance)
+      : flow_(flow),
+        tolerance_(tolerance),
+        lands_(t1 >= flow.path->t_end()),
+        stop_(lands_ ? (1.0 - kGapBeforeTheEnd) * t1 : t1),
+        times_{0.0, t1},
+        graph_([this](const Tensors& rows) { return attempt(rows); }, flow.options.device()) {
+    if (!(tolerance > 0.0)) fail_input("sample.tolerance = ", tolerance, ": expected a number above 0");
+  }
+
+  const std::vector<double>& times() const override { return times_; }
+
+ private:
+  // What an attempt takes and gives, in this order.
+  enum Row { kV, kField, kTime, kStep, kError, kEvaluations };
+
+  // Every row tries one step of its own; those that have arrived stay as they are. Besides the rows it gives, [2]
+  // bool, whether any is still on its way and whether any step has become too small.
+  Tensors attempt(const Tensors& rows) const {
+    const auto& v = rows[kV];
+    const auto& t = rows[kTime];
+    const auto left = stop_ - t;
+    const auto active = left > 0;
+    const auto arrives = rows[kStep] * kStretch >= left;
+    const auto h = torch::where(arrives, left, rows[kStep]);
+    const auto h_column = h.unsqueeze(1);
+    std::vector<torch::Tensor> k{rows[kField]};
+    torch::Tensor end;
+    for (int stage = 0; stage < kStages; ++stage) {
+      end = torch::addcmul(v, weighted_sum(k, kWeights[stage]), h_column);
+      k.push_back(flow_.velocity(end, torch::add(t, h, kNodes[stage])));
+    }
+    const auto scale = tolerance_ * (1.0 + torch::maximum(v.abs(), end.abs()));
+    const auto error = (weighted_sum(k, kErrorWeights) * h_column / scale).square().mean(1).sqrt();
+    const auto accepted = active.logical_and(error <= 1.0);  // what is no number is not
+    const auto bounded = torch::nan_to_num(error, 1e9, 1e9).clamp_min(kSmallestError);
+    const auto next_h = torch::where(active, h * step_factor(bounded, rows[kError], accepted), rows[kStep]);
+    const auto next_t = torch::where(accepted, torch::where(arrives, torch::full_like(t, stop_), t + h), t);
+    const auto takes = accepted.unsqueeze(1);
+    const auto stuck = active.logical_and(next_h < kSmallestStep * stop_).logical_and(accepted.logical_not());
+    return {torch::where(takes, end, v),
+            torch::where(takes, k.back(), rows[kField]),
+            next_t,
+            next_h,
+            torch::where(accepted, bounded, rows[kError]),
+            rows[kEvaluations] + kStages * active.to(torch::kInt64),
+            torch::stack({(next_t < stop_).any(), stuck.any()})};
+  }
+
+  Tensors start(const torch::Tensor& v_0) const {
+    const auto zero = torch::zeros({v_0.size(0)}, flow_.options);
+    // A fifth order error of the step's share of the way; far too long a step costs one attempt.
+    const double h = 0.5 * std::pow(tolerance_, 0.2) * stop_;
+    return {v_0,
+            flow_.velocity(v_0, zero),
+            zero,
+            torch::full_like(zero, std::min(h, stop_)),
+            torch::full_like(zero, kSmallestError),
+            torch::ones({v_0.size(0)}, zero.options().dtype(torch::kInt64))};
+  }
+
+  Arrival carry(const torch::Tensor& v_0, uint64_t /*first*/, const Observer& observe) const override {
+    if (observe) observe(v_0, 0.0);
+    Tensors rows = start(v_0);
+    for (bool on_the_way = true; on_the_way;) {
+      rows = observe ? attempt(rows) : graph_(rows);
+      const auto flags = rows.back().to(torch::kCPU);
+      rows.pop_back();
+      on_the_way = flags[0].item<bool>();
+      if (flags[1].item<bool>())
+        fail("dopri5: no step is small enough for sample.tolerance = ", tolerance_,
+             "; allow more, or choose a sampler with fixed steps");
+    }
+    Arrival arrival{rows[kV], rows[kEvaluations].to(torch::kCPU)};
+    if (lands_) {
+      const StepPlan landing{landing_step(*flow_.path, stop_)};
+      arrival.v =
+          take_step(StepKind::linear, flow_.endpoint, {arrival.v, {}}, step_numbers(landing, flow_.options)[0]).v;
+      arrival.n_evaluations = arrival.n_evaluations + 1;
+    }
+    if (observe) observe(arrival.v, times_.back());
+    return arrival;
+  }
+
+  Flow flow_;
+  double tolerance_;
+  bool lands_;   // on D at the path's end
+  double stop_;  // where steps end
+  std::vector<double> times_;
+  Captured graph_;
+};
+
+}  // namespace
+
+std::unique_ptr<Integrator> make_dormand_prince(const Flow& flow, double t1, double tolerance) {
+  return std::make_unique<DormandPrince>(flow, t1, tolerance);
+}
+
+}  // namespace segre

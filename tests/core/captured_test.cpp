@@ -1,0 +1,77 @@
+#include "segre/core/captured.h"
+
+#include <torch/csrc/autograd/autograd.h>
+
+#include "tests/support/messages.h"
+#include "tests/support/support.h"
+
+namespace segre {
+namespace {
+
+using Tensors = Captured::Tensors;
+
+// Two outputs, one of which is a gradient taken inside.
+Tensors square_and_slope(const Tensors& in) {
+  const torch::AutoGradMode with_gradients(true);
+  const auto x = in[0].detach().requires_grad_();
+  const auto y = x.square() * in[1];
+  const auto slope = torch::autograd::grad({y.sum()}, {x})[0];
+  return {y.detach(), slope};
+}
+
+TEST(Captured, OnTheCpuItIsAPlainCall) {
+  int calls = 0;
+  const Captured captured(
+      [&](const Tensors& in) {
+        ++calls;
+        return square_and_slope(in);
+      },
+      torch::kCPU);
+  for (const int64_t rows : {3, 5}) {  // any shape, since nothing is captured
+    const auto x = test::noise({rows, 2});
+    const auto out = captured({x, torch::full({1}, 3.0, torch::kFloat64)});
+    ASSERT_EQ(out.size(), 2U);
+    EXPECT_TRUE(torch::equal(out[0], 3.0 * x.square()));
+    EXPECT_TRUE(torch::equal(out[1], 6.0 * x));
+  }
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(Captured, ReplaysGiveWhatPlainCallsGive_CUDA) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
+  const Captured captured(square_and_slope, torch::kCUDA);
+  // Three calls as they are, the others replayed; each with its own numbers.
+  for (uint64_t call = 1; call <= 8; ++call) {
+    const auto x = test::noise({64, 7}, call).cuda();
+    const auto factor = torch::full({1}, static_cast<double>(call), x.options());
+    const auto out = captured({x, factor});
+    const auto plain = square_and_slope({x, factor});
+    EXPECT_TRUE(torch::equal(out[0], plain[0])) << call;
+    EXPECT_TRUE(torch::equal(out[1], plain[1])) << call;
+  }
+}
+
+TEST(Captured, OutputsCanBeTheNextInputsWithoutWaiting_CUDA) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
+  const auto half = [](const Tensors& in) -> Tensors { return {in[0] * 0.5 + in[1]}; };
+  const Captured captured(half, torch::kCUDA);
+  const auto start = test::noise({1 << 20}).cuda();
+  auto x = start;
+  auto y = start;
+  for (int k = 0; k < 20; ++k) {
+    const auto shift = start * static_cast<double>(k);  // on the caller's stream, just before the call
+    x = captured({x, shift})[0];
+    y = half({y, shift})[0];
+  }
+  EXPECT_TRUE(torch::equal(x, y));
+}
+
+TEST(Captured, AnotherShapeIsRefused_CUDA) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
+  const Captured captured([](const Tensors& in) -> Tensors { return {in[0] + 1.0}; }, torch::kCUDA);
+  captured({torch::zeros({4}, torch::kCUDA)});
+  EXPECT_TRUE(test::contains(test::any_error([&] { captured({torch::zeros({5}, torch::kCUDA)}); }), "another shape"));
+}
+
+}  // namespace
+}  // namespace segre

@@ -1,0 +1,104 @@
+#include "segre/eval/sampler_quality.h"
+
+#include <cmath>
+#include <set>
+
+#include "tests/support/reference.h"
+#include "tests/support/threads.h"
+
+namespace segre {
+namespace {
+
+TEST(LabelSummary, CountsWhatCanBeCountedByHand) {
+  const Space space = Space::uniform(Layout::image, {2, 3}, 3);
+  //  0 1 1    2 2 2
+  //  0 0 2    2 2 2
+  const auto labels = torch::tensor({{0, 1, 1, 0, 0, 2}, {2, 2, 2, 2, 2, 2}});
+  const LabelSummary summary = summarise_labels(space, labels);
+  EXPECT_EQ(summary.shares, (std::vector<double>{3.0 / 12, 2.0 / 12, 7.0 / 12}));
+  EXPECT_EQ(summary.nonzero_mean, 4.5);
+  EXPECT_NEAR(summary.nonzero_sd, std::sqrt(2 * 1.5 * 1.5), 1e-12);
+  // Seven pairs each; in the first image 0|1, 0|2 beside and 1/0, 1/2 below each other differ.
+  EXPECT_NEAR(summary.neighbours_differ, 4.0 / 14, 1e-12);
+}
+
+TEST(LabelSummary, ALabelsShareIsAmongTheVariablesThatHaveIt) {
+  const LabelSummary summary =
+      summarise_labels(test::space_of({2, 3}), torch::tensor({{1, 2}, {0, 2}, {1, 0}, {0, 1}}));
+  EXPECT_EQ(summary.shares, (std::vector<double>{3.0 / 8, 3.0 / 8, 2.0 / 4}));
+  EXPECT_TRUE(std::isnan(summary.neighbours_differ));
+}
+
+TEST(LabelSummary, TheShareErrorIsTheMeanOverLabels) {
+  EXPECT_NEAR(share_error({.shares = {0.5, 0.5}}, {.shares = {0.4, 0.6}}), 0.1, 1e-12);
+}
+
+SamplerRun run_of(const char* sampler, double evaluations, double disagreement) {
+  return {{.sampler = sampler}, evaluations, disagreement, {}};
+}
+
+TEST(SamplerKnee, IsTheCheapestRunFromWhichAllStayBelow) {
+  SamplerQuality quality;
+  quality.runs = {run_of("euler", 4, 0.5),       run_of("euler", 8, 0.01), run_of("euler", 16, 0.2),
+                  run_of("euler", 32, 0.01),     run_of("euler", 64, 0.0), run_of("rk4", 4, 0.3),
+                  run_of("rk4", 8, 0.005),       run_of("heun", 4, 0.0),   run_of("heun", 8, 0.1),
+                  run_of("sde", 4, std::nan(""))};
+  EXPECT_EQ(knee(quality, "euler", 0.02)->n_evaluations, 32);  // the luck at 8 does not count
+  EXPECT_EQ(knee(quality, "euler", 0.005)->n_evaluations, 64);
+  EXPECT_FALSE(knee(quality, "heun", 0.02));
+  EXPECT_FALSE(knee(quality, "sde", 1.0));
+  EXPECT_EQ(best_knee(quality, 0.02)->options.sampler, "rk4");
+  EXPECT_FALSE(best_knee({}, 1.0));
+}
+
+TEST(SamplerQuality, DearerSettingsAreLeftOut) {
+  const auto settings = quality_settings("midpoint", {.most_evaluations = 20, .sample = {.stop = Stop::end}});
+  std::vector<int64_t> steps;
+  for (const SampleOptions& setting : settings) {
+    steps.push_back(setting.steps);
+    EXPECT_EQ(setting.stop, Stop::end);
+  }
+  EXPECT_EQ(steps, (std::vector<int64_t>{2, 3, 4, 5, 6, 8, 10}));
+}
+
+// On the exact flow of a small joint.
+TEST(SamplerQuality, EverySamplerIsMeasuredFromFourToTwoHundredEvaluations) {
+  const test::Threads one(1);
+  const JointTable joint = test::random_joint(test::small_mixed_space());
+  const SamplerQuality quality = measure_samplers(flow_of(JointOracle(joint, make_e_geodesic(0.01))),
+                                                  {.count = 1000, .reference_steps = 100, .sample = {}, .seed = 2});
+  EXPECT_EQ(quality.reference.n_evaluations, 400);
+  std::set<std::string> seen;
+  double before = 0.0;
+  for (const SamplerRun& run : quality.runs) {
+    const bool next = seen.insert(run.options.sampler).second;
+    EXPECT_GE(run.n_evaluations, 4);
+    EXPECT_LE(run.n_evaluations, 200);
+    EXPECT_TRUE(next || run.n_evaluations > before) << run.options.sampler << ' ' << run.n_evaluations;
+    EXPECT_TRUE(!next || run.options.sampler == "dopri5" || run.n_evaluations == 4) << run.options.sampler;
+    before = run.n_evaluations;
+  }
+  EXPECT_EQ(seen.size(), sampler_names().size());
+  EXPECT_EQ(before, 200);
+
+  // Labels of the deterministic samplers come to agree with the reference, those of sde are others.
+  for (const std::string& sampler : sampler_names())
+    EXPECT_EQ(!knee(quality, sampler, 0.02), sampler == "sde") << sampler;
+  EXPECT_LT(knee(quality, "multistep", 0.003)->n_evaluations, knee(quality, "euler", 0.003)->n_evaluations);
+
+  // The table has a row for each, and what does not apply is empty.
+  const QualityTable text = quality_table(quality, &quality.reference.summary);
+  ASSERT_EQ(text.rows.size(), quality.runs.size() + 2);
+  EXPECT_EQ(text.rows[0][0], "data");
+  EXPECT_EQ(text.rows[1][0], "reference");
+  EXPECT_EQ(text.rows[1][3], "400");
+  for (const auto& row : text.rows) {
+    ASSERT_EQ(row.size(), text.header.size());
+    EXPECT_EQ(row[4].empty(), row[0] == "sde" || row[0] == "data") << row[0];
+    EXPECT_EQ(row[2].empty(), row[0] != "dopri5") << row[0];
+    EXPECT_EQ(row[8], "") << "no image";
+  }
+}
+
+}  // namespace
+}  // namespace segre
