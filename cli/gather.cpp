@@ -41,4 +41,10 @@ uint64_t parse_seed(const std::string& text) {
   return static_cast<uint64_t>(experiment.seed);
 }
 
+NetPrecision parse_precision(const std::string& text) {
+  return choose<NetPrecision>(
+      "--precision", text,
+      {{"auto", NetPrecision::automatic}, {"float32", NetPrecision::float32}, {"bfloat16", NetPrecision::bfloat16}});
+}
+
 }  // namespace segre::cli

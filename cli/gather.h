@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "segre/core/error.h"
 #include "segre/experiment/run.h"
 
 namespace segre::cli {
@@ -21,5 +22,19 @@ Checkpoint parse_checkpoint(const std::string& value);
 
 /// "7" -> 7; InputError names --seed otherwise.
 uint64_t parse_seed(const std::string& text);
+
+/// "auto", "float32" or "bfloat16"; InputError names --precision otherwise.
+NetPrecision parse_precision(const std::string& text);
+
+/// The value that the word given to an option stands for; InputError lists the words there are.
+template <class E>
+E choose(const std::string& option, const std::string& value, const std::vector<std::pair<std::string, E>>& choices) {
+  std::string names;
+  for (const auto& [name, meaning] : choices) {
+    if (name == value) return meaning;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  fail_input(option, " ", value, ": expected ", names);
+}
 
 }  // namespace segre::cli

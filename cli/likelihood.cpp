@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/trace_options.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/data/relabel.h"
@@ -31,12 +32,10 @@ struct LikelihoodArguments {
   int64_t times = 32;
   int64_t draws = 0;
   int64_t panels = 2;
-  int64_t stride = 8;
-  int64_t probes = 1;
   int64_t samples = 100'000;
   double t1 = 0.0;
   double mass = 0.8;
-  std::string trace = "exact";
+  TraceArguments trace;
   std::string average = "mean";
   std::string readout = "matched";
   std::string seed = "1";
@@ -44,16 +43,6 @@ struct LikelihoodArguments {
   std::string precision = "auto";
   std::string checkpoint = "last";
 };
-
-template <class E>
-E choose(const std::string& option, const std::string& value, std::vector<std::pair<std::string, E>> choices) {
-  std::string names;
-  for (const auto& [name, meaning] : choices) {
-    if (name == value) return meaning;
-    names += (names.empty() ? "" : ", ") + name;
-  }
-  fail_input(option, " ", value, ": expected ", names);
-}
 
 enum class Estimator { free, path, ball, direct };
 
@@ -74,12 +63,7 @@ Scorer free_scorer(const LikelihoodArguments& a, const LoadedRun& run, const Flo
 
 Scorer flow_scorer(const LikelihoodArguments& a, const Flow& flow, uint64_t seed, ProposalKind proposal) {
   FlowBoundOptions options{.proposal = proposal, .t1 = a.t1, .mass = a.mass, .panels = a.panels, .seed = seed};
-  options.trace = {
-      .kind = choose<TraceKind>(
-          "--trace", a.trace,
-          {{"exact", TraceKind::exact}, {"lattice", TraceKind::lattice}, {"hutchinson", TraceKind::hutchinson}}),
-      .stride = a.stride,
-      .probes = a.probes};
+  options.trace = trace_options(a.trace);
   if (a.draws > 0) options.draws = a.draws;
   const bool log_mean = choose<bool>("--average", a.average, {{"mean", false}, {"log-mean-exp", true}});
   if (log_mean) require_exact_trace(options.trace);
@@ -92,7 +76,7 @@ Scorer flow_scorer(const LikelihoodArguments& a, const Flow& flow, uint64_t seed
           },
           together,
           concat(proposal == ProposalKind::path ? "path" : "the paper's ball", " proposal, ", options.draws,
-                 options.draws == 1 ? " draw" : " draws", " per item, ", a.trace, " trace, ",
+                 options.draws == 1 ? " draw" : " draws", " per item, ", a.trace.kind, " trace, ",
                  log_mean ? "log-mean-exp" : "mean", ": a lower bound on log p in expectation"),
           bound->t1()};
 }
@@ -203,9 +187,7 @@ void likelihood(const LikelihoodArguments& arguments) {
   const auto estimator = choose<Estimator>(
       "--bound", arguments.bound,
       {{"free", Estimator::free}, {"path", Estimator::path}, {"ball", Estimator::ball}, {"direct", Estimator::direct}});
-  auto precision = choose<NetPrecision>(
-      "--precision", arguments.precision,
-      {{"auto", NetPrecision::automatic}, {"float32", NetPrecision::float32}, {"bfloat16", NetPrecision::bfloat16}});
+  NetPrecision precision = parse_precision(arguments.precision);
   // Derivatives of a field rounded to bfloat16 are not those of the field; the simulation-free bound needs none.
   if (precision == NetPrecision::automatic && estimator != Estimator::free) precision = NetPrecision::float32;
   const LoadedRun run =
@@ -230,12 +212,7 @@ void add_estimator_options(CLI::App& command, LikelihoodArguments& a) {
       ->check(CLI::Range(int64_t{4}, kMost));
   command.add_option("--draws", a.draws, "path, ball: states drawn per item (4); direct: trajectories (100000)")
       ->check(CLI::Range(int64_t{1}, kMost));
-  command.add_option("--trace", a.trace,
-                     "path, ball: exact; lattice (probes of every stride-th variable, exact for local dependence); "
-                     "hutchinson (one probe, large scatter)");
-  command.add_option("--stride", a.stride, "of the lattice")->check(CLI::Range(int64_t{1}, kMost));
-  command.add_option("--probes", a.probes, "draws of signs averaged (lattice, hutchinson)")
-      ->check(CLI::Range(int64_t{1}, kMost));
+  add_trace_options(command, a.trace);
   command.add_option("--average", a.average,
                      "of an item's draws: mean, or log-mean-exp, which is tighter and needs the exact trace");
   command.add_option("--panels", a.panels, "of the quadrature along the path, 15 nodes each")

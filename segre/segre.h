@@ -64,12 +64,23 @@
 #include "segre/flow/stepper.h"
 #include "segre/sample/sampler.h"
 
-// gives: total_variation and its noise floor; quality of samplers against evaluations
+// gives: FreeBound, FlowBound, direct_estimate: log p of items with errors
+#include "segre/likelihood/direct.h"
+#include "segre/likelihood/flow_bound.h"
+#include "segre/likelihood/free_bound.h"
+#include "segre/likelihood/summary.h"
+
+// gives: total_variation and its noise floor; evaluate: samples against held-out and training items; auroc
+#include "segre/eval/convergence.h"
+#include "segre/eval/evaluation.h"
+#include "segre/eval/roc.h"
 #include "segre/eval/sampler_quality.h"
 #include "segre/eval/total_variation.h"
 
-// gives: Page and Figures; Experiment (a config), RunDirectory, load_run, train_run
+// gives: Page and Figures; out-of-distribution scores; Experiment (a config), RunDirectory, load_run, train_run
 #include "segre/experiment/run.h"
+#include "segre/ood/report.h"
+#include "segre/report/evaluation_page.h"
 #include "segre/report/figures.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"

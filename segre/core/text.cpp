@@ -1,7 +1,9 @@
 #include "segre/core/text.h"
 
 #include <algorithm>
+#include <iomanip>
 #include <numeric>
+#include <sstream>
 
 namespace segre {
 namespace {
@@ -39,6 +41,26 @@ std::string join(const std::vector<std::string>& pieces, const std::string& sepa
     text += piece;
   }
   return text;
+}
+
+std::string fixed(double value, int digits) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(digits) << value;
+  return out.str();
+}
+
+std::string wrap(const std::string& text, size_t width) {
+  std::string out;
+  size_t column = 0;
+  for (const std::string& word : split(text, ' ')) {
+    if (word.empty()) continue;
+    const bool first = out.empty();
+    const bool fits = column + 1 + word.size() <= width;
+    if (!first) out += fits ? ' ' : '\n';
+    column = first || !fits ? word.size() : column + 1 + word.size();
+    out += word;
+  }
+  return out;
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {

@@ -11,6 +11,12 @@ std::vector<std::string> split(const std::string& text, char separator);
 /// The pieces with `separator` between them.
 std::string join(const std::vector<std::string>& pieces, const std::string& separator);
 
+/// A number with so many digits after the point: fixed(0.5, 3) is "0.500".
+std::string fixed(double value, int digits);
+
+/// The words of a text in lines of at most `width` characters, a longer word on a line of its own.
+std::string wrap(const std::string& text, size_t width);
+
 /// The candidate with the fewest insertions, deletions and substitutions to `word`, the first of equals; there must
 /// be one. What messages about unknown names offer.
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);

@@ -11,6 +11,7 @@ void tune_process() {
   mallopt(M_MMAP_THRESHOLD, kKeepBelow);
   mallopt(M_TRIM_THRESHOLD, kKeepBelow);
   at::globalContext().setFlushDenormal(true);
+  at::globalContext().setAllowTF32CuDNN(false);  // float32 is float32 in convolutions too; bfloat16 is asked for
 }
 
 }  // namespace segre

@@ -2,12 +2,12 @@
 
 namespace segre {
 
-/// Settings of the whole process that a program sets once, first thing in main, for speed:
-/// - freed blocks of a few megabytes are kept: glibc would give them back to the kernel and fault them in again at
-/// every
+/// Settings of the whole process that a program sets once, first thing in main:
+/// - freed blocks of a few megabytes are kept: glibc would give them back to the kernel and fault them in at every
 ///   step, which costs more than the arithmetic;
 /// - subnormal numbers count as 0 (in this thread and those it starts later): probabilities that underflow would slow
-///   products down several times.
+///   products down several times;
+/// - convolutions in float32 do not round their inputs to TF32: likelihoods differentiate them.
 /// The library itself never changes such settings.
 void tune_process();
 

@@ -36,9 +36,10 @@ class FlowBound {
  public:
   FlowBound(Flow flow, const FlowBoundOptions& options);
 
-  /// Weights of items [N, n] int64; an item's depend on nothing but the item and the seed. `first_draw`: go on where an
-  /// earlier call ended.
-  LogWeights operator()(const torch::Tensor& labels, int64_t first_draw = 0) const;
+  /// Weights of items [N, n] int64; an item's depend on nothing but the item and the seed.
+  LogWeights operator()(const torch::Tensor& labels) const { return draws(labels, 0, options_.draws); }
+  /// The same for draws number first ... first + count - 1. Only draw 0 tells the error of trajectories.
+  LogWeights draws(const torch::Tensor& labels, int64_t first, int64_t count) const;
   double t1() const { return t1_; }
   const FlowBoundOptions& options() const { return options_; }
 

@@ -32,6 +32,11 @@ std::string base64(const std::string& bytes) {
   return out;
 }
 
+std::string image(const std::string& png, const char* size) {
+  return concat("<img style=\"", size, "; image-rendering: pixelated\" src=\"data:image/png;base64,", base64(png),
+                "\">");
+}
+
 }  // namespace
 
 std::string escape_html(const std::string& text) {
@@ -61,9 +66,15 @@ void Page::heading(const std::string& text) { body_ += concat("<h2>", escape_htm
 void Page::text(const std::string& text) { body_ += concat("<p>", escape_html(text), "</p>\n"); }
 void Page::caption(const std::string& text) { body_ += concat("<p class=\"caption\">", escape_html(text), "</p>\n"); }
 
-void Page::picture(const std::string& png) {
-  body_ +=
-      "<img style=\"max-width: 100%; image-rendering: pixelated\" src=\"data:image/png;base64," + base64(png) + "\">\n";
+void Page::picture(const std::string& png) { body_ += image(png, "max-width: 100%") + "\n"; }
+
+void Page::picture_row(const std::string& title, const std::vector<std::string>& pngs,
+                       const std::vector<std::string>& captions) {
+  body_ += concat("<p class=\"caption\">", escape_html(title), "</p>\n<div class=\"pictures\">\n");
+  for (size_t k = 0; k < pngs.size(); ++k)
+    body_ += concat("<figure>", image(pngs[k], "width: 100%"), "<figcaption>", escape_html(captions.at(k)),
+                    "</figcaption></figure>\n");
+  body_ += "</div>\n";
 }
 
 void Page::table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows) {

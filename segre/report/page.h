@@ -26,6 +26,9 @@ class Page {
   void text(const std::string& text);
   /// A picture, given as the bytes of a PNG file.
   void picture(const std::string& png);
+  /// Small pictures (bytes of PNG files) in a row under a heading of its own, each with a line of text below.
+  void picture_row(const std::string& title, const std::vector<std::string>& pngs,
+                   const std::vector<std::string>& captions);
   /// A caption below the chart or picture before it.
   void caption(const std::string& text);
   /// Numbers in rows under a header; columns after the first are aligned right.

@@ -13,6 +13,9 @@ h2 { font-size: 20px; margin: 44px 0 6px; padding-top: 18px; border-top: 1px sol
 p { margin: 6px 0 12px; max-width: 76ch; }
 .caption { color: var(--soft); font-size: 14px; margin: 2px 0 18px; }
 .chart { width: 100%; }
+.pictures { display: flex; gap: 8px; margin: 0 0 14px; }
+.pictures figure { flex: 1 1 0; min-width: 0; margin: 0; }
+.pictures figcaption { color: var(--soft); font-size: 13px; text-align: center; font-variant-numeric: tabular-nums; }
 table { border-collapse: collapse; margin: 12px 0 18px; font-variant-numeric: tabular-nums; font-size: 15px; }
 th, td { padding: 5px 18px 5px 0; text-align: right; border-bottom: 1px solid var(--rule); }
 th:first-child, td:first-child { text-align: left; }

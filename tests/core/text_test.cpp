@@ -23,5 +23,18 @@ TEST(Text, NearestCountsEdits) {
   EXPECT_EQ(nearest("b", {"a", "c"}), "a") << "the first of equals";
 }
 
+TEST(Text, FixedHasTheDigitsAskedFor) {
+  EXPECT_EQ(fixed(0.5, 3), "0.500");
+  EXPECT_EQ(fixed(-12.345, 1), "-12.3");
+  EXPECT_EQ(fixed(2.0, 0), "2");
+}
+
+TEST(Text, WrapBreaksBetweenWords) {
+  EXPECT_EQ(wrap("one two three", 7), "one two\nthree");
+  EXPECT_EQ(wrap("one two three", 6), "one\ntwo\nthree");
+  EXPECT_EQ(wrap("a immensely b", 4), "a\nimmensely\nb") << "a word is never cut";
+  EXPECT_EQ(wrap("", 4), "");
+}
+
 }  // namespace
 }  // namespace segre

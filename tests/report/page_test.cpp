@@ -41,6 +41,18 @@ TEST(Page, TablesHaveAHeaderAndRows) {
       std::string::npos);
 }
 
+TEST(Page, PicturesInARowHaveTheirTextBelow) {
+  Page page("t");
+  page.picture_row("inside & out", {"one", "two"}, {"0.1", "<0.2"});
+  const std::string html = page_with_library(page, "");
+  EXPECT_NE(html.find("inside &amp; out"), std::string::npos);
+  const size_t first = html.find("base64,b25l\"><figcaption>0.1</figcaption>");  // b25l: "one"
+  const size_t second = html.find("base64,dHdv\"><figcaption>&lt;0.2</figcaption>");
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_NE(second, std::string::npos);
+  EXPECT_LT(first, second);
+}
+
 TEST(Page, AMissingLibraryIsNamedAndNothingIsWritten) {
   const ScratchFolder folder;
   const Page page("t");

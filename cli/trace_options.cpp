@@ -1,0 +1,29 @@
+#include "cli/trace_options.h"
+
+#include "cli/commands.h"
+#include "cli/gather.h"
+
+namespace segre::cli {
+
+void add_trace_options(CLI::App& command, TraceArguments& arguments) {
+  command.add_option("--trace", arguments.kind,
+                     "path, ball: exact; lattice (probes of every stride-th variable, exact for local dependence); "
+                     "hutchinson (one probe, large scatter)");
+  command.add_option("--stride", arguments.stride, "of the lattice")->check(CLI::Range(int64_t{1}, kMost));
+  command.add_option("--probes", arguments.probes, "draws of signs averaged (lattice, hutchinson)")
+      ->check(CLI::Range(int64_t{1}, kMost));
+}
+
+TraceOptions trace_options(const TraceArguments& arguments) {
+  return {.kind = choose<TraceKind>(
+              "--trace", arguments.kind,
+              {{"exact", TraceKind::exact}, {"lattice", TraceKind::lattice}, {"hutchinson", TraceKind::hutchinson}}),
+          .stride = arguments.stride,
+          .probes = arguments.probes};
+}
+
+ProposalKind parse_proposal(const std::string& text) {
+  return choose<ProposalKind>("--bound", text, {{"path", ProposalKind::path}, {"ball", ProposalKind::ball}});
+}
+
+}  // namespace segre::cli

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "segre/likelihood/flow_bound.h"
+
+namespace segre::cli {
+
+/// How a command asks for traces, as typed.
+struct TraceArguments {
+  std::string kind = "exact";
+  int64_t stride = 8;
+  int64_t probes = 1;
+};
+
+/// Adds --trace, --stride and --probes to a command, and reads their values.
+void add_trace_options(CLI::App& command, TraceArguments& arguments);
+TraceOptions trace_options(const TraceArguments& arguments);
+
+/// "path" or "ball"; InputError names --bound otherwise.
+ProposalKind parse_proposal(const std::string& text);
+
+}  // namespace segre::cli

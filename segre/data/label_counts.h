@@ -1,0 +1,16 @@
+#pragma once
+
+#include "segre/data/source.h"
+
+namespace segre {
+
+/// Whether label k means the same for every variable: images and sequences with one label count.
+bool shares_labels(const Space& space);
+
+/// How often each variable has each label in labels [N, n] int64: [S] int64.
+torch::Tensor count_labels(const Space& space, const torch::Tensor& labels);
+
+/// The same of the first n_items items of a source.
+torch::Tensor count_labels(const DataSource& source, int64_t n_items);
+
+}  // namespace segre

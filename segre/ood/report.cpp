@@ -1,0 +1,146 @@
+#include "segre/ood/report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "segre/core/error.h"
+#include "segre/core/text.h"
+#include "segre/io/files.h"
+#include "segre/report/page.h"
+#include "segre/report/picture.h"
+#include "segre/report/style.h"
+
+namespace segre {
+
+const char* const kWhyNotRawLikelihood =
+    "Raw likelihood misleads: how many nats an item costs is decided first of all by how complex the item is. Thin "
+    "strokes, large flat areas, short texts are likely under almost any model, also one that never saw their like, and "
+    "a complex item of the right kind costs more than a simple one of the wrong kind. What tells is how many nats an "
+    "item costs for its complexity.";
+
+const char* const kHowRecommended =
+    "The recommended score is chosen without looking at the outside data. On training items alone, the logarithm of "
+    "the model's nats is fitted, by least squares, as a line in the logarithms of the item's complexity: the nats by "
+    "its own label frequency (where all variables share their labels) and by its compressed size. The score is how far "
+    "an item lies above that line, in standard deviations. Both measures of complexity know nothing of the training "
+    "data; one that does would be surprised by the same items as the model and cancel part of what is looked for. No "
+    "score is the best against every kind of outside data: see the whole table.";
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int64_t kBins = 60;
+constexpr int64_t kShownItems = 10;
+constexpr double kLog2 = 0.6931471805599453;
+
+// Items spread evenly over a set: neighbours in a file are often alike.
+torch::Tensor shown_rows(const ScoredItems& items, int64_t count) {
+  const int64_t N = items.labels.size(0);
+  return (torch::arange(count) * N).div(count, "floor");
+}
+
+int64_t n_shown(const OutsideReport& report) {
+  return std::min({kShownItems, report.inside.labels.size(0), report.outside.labels.size(0)});
+}
+
+const Score& score_of(const ScoredItems& items, const std::string& key) {
+  return *std::find_if(items.scores.begin(), items.scores.end(), [&](const Score& score) { return score.key == key; });
+}
+
+void add_row(Page& page, const Space& space, const char* set, const ScoredItems& items, int64_t count) {
+  std::vector<std::string> pngs;
+  std::vector<std::string> captions;
+  const auto rows = shown_rows(items, count);
+  const auto bits = items.nats / (kLog2 * static_cast<double>(space.n_variables()));
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t row = rows[k].item<int64_t>();
+    const Picture picture = draw_label_grid(space, items.labels.slice(0, row, row + 1), 1);
+    pngs.push_back(encode_png_rgb(picture.pixels, picture.height, picture.width));
+    captions.push_back(fixed(bits[row].item<double>(), 3));
+  }
+  page.picture_row(concat(set, ": ", items.source), pngs, captions);
+}
+
+void show_items(Page& page, const OutsideReport& report) {
+  page.heading("Items and their bits per variable");
+  const int64_t count = n_shown(report);
+  add_row(page, report.space, "Inside", report.inside, count);
+  add_row(page, report.space, "Outside", report.outside, count);
+  page.caption(concat("Bound on -log2 p divided by the number of variables, ", report.space.n_variables(),
+                      ": smaller is likelier under the model. Items are spread evenly over each source."));
+}
+
+void show_histograms(Page& page, const OutsideReport& report) {
+  page.heading("Scores of inside and outside items");
+  for (const char* key : {"recommended", "nats"}) {
+    const Figure figure = score_histogram(score_of(report.inside, key), score_of(report.outside, key));
+    page.chart(figure.traces, figure.layout);
+    page.caption(std::string(key) == "nats" ? "Raw nats: the bound on -log p."
+                                            : "The recommended score, in standard deviations on training items.");
+  }
+}
+
+json bars(const char* name, const char* colour, const Score& score, double low, double width) {
+  const auto bin = ((score.values - low) / width).floor().clamp(0, kBins - 1).to(torch::kInt64);
+  const auto shares = torch::bincount(bin, {}, kBins).to(torch::kFloat64) / static_cast<double>(bin.numel());
+  json trace{{"type", "bar"}, {"name", name}, {"opacity", 0.6}, {"width", width}, {"marker", {{"color", colour}}}};
+  for (int64_t k = 0; k < kBins; ++k) {
+    trace["x"].push_back(low + (static_cast<double>(k) + 0.5) * width);
+    trace["y"].push_back(shares[k].item<double>());
+  }
+  return trace;
+}
+
+Page page_of(const OutsideReport& report) {
+  Page page("Inside or outside the distribution");
+  page.text(concat("Model ", report.model, "; inside: ", report.inside.labels.size(0), " items of ",
+                   report.inside.source, "; outside: ", report.outside.labels.size(0), " items of ",
+                   report.outside.source, "."));
+  page.text(verdict(report.results));
+  const TextTable table = auroc_table(report.results);
+  page.table(table.header, table.rows);
+  page.caption(
+      "Larger scores are taken for more outside. AUROC: the chance that an outside item scores higher than an inside "
+      "item; 1 is best, 0.5 is guessing; 'reversed' is what it were if smaller scores were taken for outside, a choice "
+      "that needs outside data. Intervals: DeLong's, 95%. FPR at 95% recall: the share of outside items accepted by "
+      "the threshold that accepts 95% of the inside items; 0 is best.");
+  page.heading("Which score to use");
+  page.text(kWhyNotRawLikelihood);
+  page.text(kHowRecommended);
+  page.text(report.how_recommended);
+  show_histograms(page, report);
+  if (report.space.layout() == Layout::image) show_items(page, report);
+  return page;
+}
+
+}  // namespace
+
+Figure score_histogram(const Score& inside, const Score& outside) {
+  const double low = std::min(inside.values.min().item<double>(), outside.values.min().item<double>());
+  const double high = std::max(inside.values.max().item<double>(), outside.values.max().item<double>());
+  const double width = high > low ? (high - low) / static_cast<double>(kBins) : 1.0;
+  return {json::array(
+              {bars("inside", kTargetColour, inside, low, width), bars("outside", kSampleColour, outside, low, width)}),
+          {{"height", 320},
+           {"barmode", "overlay"},
+           {"bargap", 0},
+           {"xaxis", {{"title", {{"text", inside.name}}}}},
+           {"yaxis", {{"title", {{"text", "share of items"}}}}}}};
+}
+
+void write_outside_report(const fs::path& folder, const OutsideReport& report, const fs::path& plotly) {
+  write_file_whole(folder / "scores.csv",
+                   [&](std::ostream& out) { write_scores_csv(out, report.inside, report.outside); });
+  write_file_whole(folder / "auroc.csv", [&](std::ostream& out) { write_auroc_csv(out, report.results); });
+  if (report.space.layout() == Layout::image) {
+    const int64_t count = n_shown(report);
+    const auto items = torch::cat({report.inside.labels.index_select(0, shown_rows(report.inside, count)),
+                                   report.outside.labels.index_select(0, shown_rows(report.outside, count))});
+    write_label_grid(folder / "items.png", report.space, items, count);
+  }
+  page_of(report).write(folder / "report.html", plotly);
+}
+
+}  // namespace segre

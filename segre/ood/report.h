@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+
+#include "segre/ood/tables.h"
+#include "segre/report/figures.h"
+
+namespace segre {
+
+/// Everything a comparison of inside and outside items shows.
+struct OutsideReport {
+  Space space;
+  std::string model;  ///< the run, as named by the user
+  ScoredItems inside;
+  ScoredItems outside;
+  std::vector<ScoreResult> results;  ///< compare(inside.scores, outside.scores)
+  std::string how_recommended;       ///< OutsideScores::how_recommended
+};
+
+/// Why raw likelihood is a poor detector, for help texts and reports.
+extern const char* const kWhyNotRawLikelihood;
+/// How the recommended score is chosen, for help texts and reports.
+extern const char* const kHowRecommended;
+
+/// Shares of inside and outside items over one score, on common bins.
+Figure score_histogram(const Score& inside, const Score& outside);
+
+/// Writes scores.csv, auroc.csv, report.html and, of images, items.png (a row of inside and a row of outside items)
+/// into a folder, which exists. `plotly` is the file of plotly.min.js.
+void write_outside_report(const std::filesystem::path& folder, const OutsideReport& report,
+                          const std::filesystem::path& plotly);
+
+}  // namespace segre

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "segre/eval/roc.h"
+#include "segre/ood/complexity.h"
+#include "segre/ood/measures.h"
+
+namespace segre {
+
+/// What a score is made of.
+enum class ScoreFamily {
+  recommended,  ///< nats beyond what the item's complexity explains
+  bound,        ///< nats
+  ratio,        ///< nats divided by those of a simple model
+  difference,   ///< nats less those of a simple model
+  typicality,   ///< distance of the nats from their mean on training items
+  baseline,     ///< no network at all
+};
+
+/// "recommended", "bound", ...
+const char* family_name(ScoreFamily family);
+
+/// A score of items; larger means more outside.
+struct Score {
+  std::string key;   ///< CSV column
+  std::string name;  ///< for people
+  ScoreFamily family;
+  torch::Tensor values;  ///< [N] float64
+};
+
+/// Scores items by what a network says of them (nats: the bound on -log p) and by simple measures. Everything it knows
+/// comes from training data; outside data play no part, neither in a fit nor in the choice of the recommended score.
+///
+/// The recommended score is ComplexityFit's residual against the measures of complexity that know nothing of the
+/// training data: the item's own label frequency, where labels are shared, and its compressed size. A model fitted on
+/// training data would be surprised by the same items as the network and take away part of what is looked for.
+class OutsideScores {
+ public:
+  /// counts [S] int64: labels of the training data (count_labels). calibration [K, n] and its nats [K]: some training
+  /// items.
+  OutsideScores(const Space& space, const torch::Tensor& counts, const torch::Tensor& calibration,
+                const torch::Tensor& calibration_nats);
+
+  /// Scores of labels [N, n] with their nats [N]; the recommended one first, the families in order.
+  std::vector<Score> operator()(const torch::Tensor& labels, const torch::Tensor& nats) const;
+
+  /// One sentence on how the recommended score came about, with its fitted numbers.
+  std::string how_recommended() const;
+
+ private:
+  std::vector<Measure> models_;
+  std::vector<Measure> baselines_;
+  std::vector<Measure> blind_;  // those of the models that know nothing of the training data
+  int64_t n_calibration_;
+  double mean_nats_;
+  ComplexityFit fit_;
+};
+
+/// How a score told two sets of items apart.
+struct ScoreResult {
+  std::string key;
+  std::string name;
+  ScoreFamily family;
+  Roc roc;
+};
+
+/// Compares the scores of inside and outside items, which come from the same OutsideScores.
+std::vector<ScoreResult> compare(const std::vector<Score>& inside, const std::vector<Score>& outside);
+
+/// "0.137 (0.863 reversed)" where a score points backwards, else "0.993".
+std::string auroc_text(const Roc& roc);
+
+/// One sentence: how the recommended score did, and, where a baseline did as well or better in the direction declared
+/// or reversed, that it did.
+std::string verdict(const std::vector<ScoreResult>& results);
+
+}  // namespace segre

@@ -1,0 +1,67 @@
+#include "segre/ood/tables.h"
+
+#include <algorithm>
+#include <iomanip>
+
+#include "segre/core/error.h"
+#include "segre/core/text.h"
+#include "segre/io/csv.h"
+
+namespace segre {
+namespace {
+
+constexpr int kScoreDigits = 9;  // of a CSV: more than the noise of any score
+
+void write_rows(std::ostream& out, const char* set, const ScoredItems& items) {
+  for (int64_t k = 0; k < items.nats.numel(); ++k) {
+    out << set << ',' << items.numbers[k].item<int64_t>() << ',' << items.std_error[k].item<double>();
+    for (const Score& score : items.scores) out << ',' << score.values[k].item<double>();
+    out << '\n';
+  }
+}
+
+}  // namespace
+
+void write_scores_csv(std::ostream& out, const ScoredItems& inside, const ScoredItems& outside) {
+  out << "set,item,std_error";
+  for (const Score& score : inside.scores) out << ',' << score.key;
+  out << '\n' << std::setprecision(kScoreDigits);
+  write_rows(out, "inside", inside);
+  write_rows(out, "outside", outside);
+}
+
+void write_auroc_csv(std::ostream& out, const std::vector<ScoreResult>& results) {
+  out << "score,family,auroc,low,high,auroc_reversed,fpr95,name\n" << std::setprecision(kScoreDigits);
+  for (const ScoreResult& result : results)
+    out << result.key << ',' << family_name(result.family) << ',' << result.roc.auroc << ',' << result.roc.low << ','
+        << result.roc.high << ',' << 1.0 - result.roc.auroc << ',' << result.roc.fpr95 << ',' << csv_field(result.name)
+        << '\n';
+}
+
+TextTable auroc_table(const std::vector<ScoreResult>& results) {
+  TextTable table{{"score", "family", "AUROC", "95% interval", "FPR at 95% recall"}, {}};
+  for (const ScoreResult& result : results)
+    table.rows.push_back({result.name, family_name(result.family), auroc_text(result.roc),
+                          concat(fixed(result.roc.low, 4), " to ", fixed(result.roc.high, 4)),
+                          fixed(result.roc.fpr95, 3)});
+  return table;
+}
+
+std::string aligned(const TextTable& table) {
+  std::vector<size_t> widths;
+  for (const std::string& cell : table.header) widths.push_back(cell.size());
+  for (const auto& row : table.rows)
+    for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
+  std::ostringstream out;
+  const auto write_line = [&](const std::vector<std::string>& cells) {
+    for (size_t k = 0; k < cells.size(); ++k)
+      out << (k > 0 ? "  " : "") << (k > 0 ? std::right : std::left) << std::setw(static_cast<int>(widths[k]))
+          << cells[k];
+    out << '\n';
+  };
+  write_line(table.header);
+  for (const auto& row : table.rows) write_line(row);
+  return out.str();
+}
+
+}  // namespace segre

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <ostream>
+
+#include "segre/ood/scores.h"
+
+namespace segre {
+
+/// Items of one source with all that was computed of them.
+struct ScoredItems {
+  std::string source;         ///< as named by the user
+  torch::Tensor numbers;      ///< [N] int64: which items of the source
+  torch::Tensor labels;       ///< [N, n] int64
+  torch::Tensor nats;         ///< [N] float64: estimates of upper bounds on -log p
+  torch::Tensor std_error;    ///< [N] float64: of nats
+  std::vector<Score> scores;  ///< by OutsideScores
+};
+
+/// A line per item: set (inside or outside), number of the item in its source, standard error of the nats, every score.
+void write_scores_csv(std::ostream& out, const ScoredItems& inside, const ScoredItems& outside);
+
+/// A line per score: its family, AUROC with interval, AUROC if reversed, false positive rate at 95% recall.
+void write_auroc_csv(std::ostream& out, const std::vector<ScoreResult>& results);
+
+/// The same for people: header and rows of equal length.
+struct TextTable {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;
+};
+TextTable auroc_table(const std::vector<ScoreResult>& results);
+
+/// Columns aligned with spaces, the first to the left, the others to the right.
+std::string aligned(const TextTable& table);
+
+}  // namespace segre

@@ -1,0 +1,107 @@
+// segre likelihood and segre convergence, driven as users drive them.
+
+#include <cmath>
+
+#include "segre/io/csv.h"
+#include "tests/support/messages.h"
+#include "tests/support/program.h"
+
+namespace segre {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Arguments;
+using test::contains;
+using test::run_program;
+using test::ScratchFolder;
+using test::tiny_training;
+using test::write_text;
+using test::operator+;
+
+constexpr int kBadInput = 2;
+
+class CliLikelihood : public testing::Test {
+ protected:
+  void SetUp() override {
+    write_text(folder_ / "j.csv", "sky,ground,p\nsun,dry,0.5\nrain,wet,0.375\nrain,dry,0.125\n");
+    const auto result = run_program(tiny_training("joint:" + (folder_ / "j.csv").string(), folder_ / "run", 3));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+  test::ProgramResult score(const Arguments& more) const {
+    return run_program(Arguments{"likelihood", (folder_ / "run").string(), "--out", (folder_ / "out.csv").string()} +
+                       more);
+  }
+  std::string error(const Arguments& more) const {
+    const auto result = score(more);
+    EXPECT_EQ(result.exit_code, kBadInput);
+    EXPECT_FALSE(fs::exists(folder_ / "out.csv"));
+    return test::after("segre: ", result.err);
+  }
+  std::vector<CsvRow> table() const { return read_csv(folder_ / "out.csv"); }
+  ScratchFolder folder_;
+};
+
+TEST_F(CliLikelihood, ScoresItemsWhoseTableNumbersLabelsOtherwise) {
+  // The file has no 'sun' and so its own numbering; the model knows labels by name.
+  write_text(folder_ / "items.csv", "sky,ground\nrain,wet\nrain,dry\n");
+  const auto result = score({"--data", "csv:" + (folder_ / "items.csv").string(), "--times", "64"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = table();
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].fields, (std::vector<std::string>{"item", "log_p", "std_error"}));
+  EXPECT_LT(std::stod(rows[1].fields[1]), 0.0);
+  EXPECT_TRUE(contains(result.err, "a lower bound on log p"));
+  EXPECT_TRUE(contains(result.err, "bits per variable (divided by 2 variables)"));
+  write_text(folder_ / "other.csv", "sky,ground\nhail,wet\nrain,dry\n");
+  EXPECT_TRUE(contains(score({"--data", "csv:" + (folder_ / "other.csv").string()}).err, "'hail'"));
+}
+
+TEST_F(CliLikelihood, EnumeratesTheTableBesideTheSamples) {
+  for (const std::string bound : {"free", "path", "direct"}) {
+    const auto result = score({"--enumerate", "--bound", bound, "--samples", "20000"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto rows = table();
+    ASSERT_EQ(rows.size(), 5U) << bound;
+    EXPECT_EQ(rows[0].fields[2], "log_p");
+    EXPECT_EQ(rows[0].fields[4], "frequency");
+    double frequency = 0.0;
+    double p = 0.0;
+    for (size_t k = 1; k < rows.size(); ++k) {
+      p += std::exp(std::stod(rows[k].fields[2]));
+      frequency += std::stod(rows[k].fields[4]);
+      if (bound != "path") continue;
+      // The flow's own likelihood is what its samples follow: five deviations of a frequency.
+      EXPECT_NEAR(std::exp(std::stod(rows[k].fields[2])), std::stod(rows[k].fields[4]), 0.02);
+    }
+    EXPECT_NEAR(frequency, 1.0, 1e-9);
+    EXPECT_LT(p, bound == "free" ? 1.5 : 1.01) << bound;
+    EXPECT_EQ(contains(result.err, "not a bound"), bound == "direct");
+    fs::remove(folder_ / "out.csv");
+  }
+}
+
+TEST_F(CliLikelihood, SaysWhatIsWrong) {
+  EXPECT_TRUE(contains(error({}), "--enumerate"));
+  EXPECT_TRUE(contains(error({"--enumerate", "--bound", "best"}), "--bound best: expected free, path, ball, direct"));
+  EXPECT_TRUE(contains(error({"--enumerate", "--bound", "path", "--trace", "hutchinson", "--average", "log-mean-exp"}),
+                       "no bound"));
+  EXPECT_TRUE(contains(error({"--enumerate", "--times", "6"}), "multiple of 4"));
+  EXPECT_TRUE(contains(error({"--enumerate", "--t1", "1"}), "path's end"));
+  EXPECT_TRUE(contains(error({"--data", "glyphs", "--items", "2"}), "--data glyphs"));
+  EXPECT_TRUE(contains(error({"--data", "coupled"}), "has no end"));
+}
+
+TEST_F(CliLikelihood, ConvergenceWritesItsCurve) {
+  const auto out = folder_ / "c";
+  const auto result =
+      run_program({"convergence", (folder_ / "run").string(), "--data", "joint:" + (folder_ / "j.csv").string(),
+                   "--items", "3", "--draws", "20", "--out", out.string()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = read_csv(out / "convergence.csv");
+  EXPECT_EQ(rows[0].fields[0], "draws");
+  EXPECT_EQ(rows.back().fields[0], "10");
+  EXPECT_TRUE(fs::exists(out / "convergence.html"));
+}
+
+}  // namespace
+}  // namespace segre

@@ -1,0 +1,124 @@
+// segre ood, driven as users drive it.
+
+#include <fstream>
+
+#include "segre/io/csv.h"
+#include "segre/io/files.h"
+#include "segre/io/npy.h"
+#include "tests/support/messages.h"
+#include "tests/support/program.h"
+
+namespace segre {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Arguments;
+using test::contains;
+using test::run_program;
+using test::ScratchFolder;
+using test::tiny_training;
+using test::operator+;
+
+constexpr int kBadInput = 2;
+
+// A barely trained model of 4x4 images with stripes, and images of noise.
+class CliOod : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto column = torch::arange(4).unsqueeze(0) + torch::arange(40).unsqueeze(1) % 4;  // [40, 4]
+    write_images("stripes.npy", (column.div(2, "floor") % 2).unsqueeze(1).expand({40, 4, 4}).reshape({40, 16}));
+    write_images("noise.npy", (test::noise({30, 16}) > 0.0).to(torch::kInt64));
+    const auto result = run_program(tiny_training(source("stripes.npy"), run(), 20));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+
+  fs::path run() const { return folder_ / "run"; }
+  fs::path out() const { return folder_ / "out"; }
+  fs::path file(const std::string& name) const { return folder_ / name; }
+  std::string source(const std::string& name) const { return "npy:" + file(name).string() + "?labels=2"; }
+
+  void write_images(const std::string& name, const torch::Tensor& labels) const {
+    const Space space = Space::uniform(Layout::image, {4, 4}, 2);
+    std::ofstream file_out(file(name), std::ios::binary);
+    write_npy_header(file_out, space, labels.size(0));
+    write_npy_labels(file_out, space, labels);
+  }
+
+  test::ProgramResult ood(const std::string& inside, const std::string& outside, const Arguments& more = {}) const {
+    return run_program(
+        Arguments{"ood", run().string(), "--inside", inside, "--outside", outside, "--out", out().string()} + more);
+  }
+  std::string ood_error(const std::string& inside, const std::string& outside, const Arguments& more = {}) const {
+    const auto result = ood(inside, outside, more);
+    EXPECT_EQ(result.exit_code, kBadInput);
+    EXPECT_EQ(result.out, "");
+    EXPECT_FALSE(fs::exists(out())) << "nothing is left behind";
+    return test::after("segre: ", result.err);
+  }
+
+ private:
+  ScratchFolder folder_;
+};
+
+TEST_F(CliOod, WritesTablesPageAndPictureAndPrintsTheTable) {
+  const auto result = ood(source("stripes.npy"), source("noise.npy"), {"--items", "25"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("score ")) << result.out;
+  EXPECT_TRUE(contains(result.out, "nats beyond the item's complexity"));
+  EXPECT_TRUE(contains(result.err, "On 40 training items, log nats = "));
+  const auto scores = read_csv(out() / "scores.csv");
+  ASSERT_EQ(scores.size(), 51U);
+  EXPECT_EQ(scores[25].fields[1], "38") << "of 40 items 25 are spread evenly: the last is 24 * 40 / 25";
+  EXPECT_EQ(read_csv(out() / "auroc.csv").size(), 16U);
+  EXPECT_TRUE(contains(read_file(out() / "report.html"), "25 items of npy:"));
+  EXPECT_TRUE(fs::exists(out() / "items.png"));
+}
+
+TEST_F(CliOod, ZeroItemsAreAllAndScoresAreTheSameAgain) {
+  ASSERT_EQ(ood(source("stripes.npy"), source("noise.npy"), {"--items", "0"}).exit_code, 0);
+  const std::string scores = read_file(out() / "scores.csv");
+  EXPECT_EQ(read_csv(out() / "scores.csv").size(), 71U);
+  fs::remove_all(out());
+  ASSERT_EQ(ood(source("stripes.npy"), source("noise.npy"), {"--items", "0"}).exit_code, 0);
+  EXPECT_EQ(read_file(out() / "scores.csv"), scores);
+}
+
+TEST_F(CliOod, AnotherSpaceIsNamedBesideTheModels) {
+  EXPECT_EQ(ood_error(source("stripes.npy"), "coupled"),
+            "--outside coupled: table of 2 variables with 2 labels each, expected image of 4x4 variables with 2 "
+            "labels each\n");
+  EXPECT_TRUE(ood_error("glyphs", source("noise.npy")).starts_with("--inside glyphs: image of 28x28"));
+}
+
+TEST_F(CliOod, TrainingDataThatAreGoneAreAskedFor) {
+  fs::rename(file("stripes.npy"), file("moved.npy"));
+  const std::string message = ood_error(source("moved.npy"), source("noise.npy"));
+  EXPECT_TRUE(message.starts_with("the run's training data are needed to calibrate scores: give --train SOURCE ("))
+      << message;
+  EXPECT_TRUE(contains(message, "stripes.npy"));
+  const auto result = ood(source("moved.npy"), source("noise.npy"), {"--train", source("moved.npy")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST_F(CliOod, AFolderInUseIsRefusedBeforeAnyWork) {
+  fs::create_directories(out());
+  test::write_text(out() / "mine.txt", "keep");
+  const auto result = ood(source("stripes.npy"), source("noise.npy"));
+  EXPECT_EQ(result.exit_code, kBadInput);
+  EXPECT_EQ(result.err, concat("segre: --out ", out().string(), ": is there already; choose a new folder\n"));
+  EXPECT_EQ(read_file(out() / "mine.txt"), "keep");
+}
+
+TEST_F(CliOod, TimesThatAreNoMultipleOfFourAreRefused) {
+  EXPECT_TRUE(contains(ood_error(source("stripes.npy"), source("noise.npy"), {"--times", "6"}), "multiple of 4"));
+}
+
+TEST(CliOodUsage, TheHelpSaysWhyRawLikelihoodMisleads) {
+  const auto result = run_program({"ood", "--help"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.out, "Raw likelihood misleads"));
+  EXPECT_TRUE(contains(result.out, "chosen without looking at the outside data"));
+}
+
+}  // namespace
+}  // namespace segre

@@ -1,0 +1,153 @@
+#include "segre/eval/roc.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/messages.h"
+#include "tests/support/support.h"
+
+namespace segre {
+namespace {
+
+using Scores = std::vector<double>;
+
+constexpr double kRounding = 1e-12;  // of sums of a few hundred numbers in [0, 1]
+
+Scores normals(int64_t count, uint64_t seed, double shift, double step = 0.0) {
+  const auto z = test::noise({count}, seed) + shift;
+  const auto x = step > 0.0 ? (z / step).round() * step : z;  // rounded: with ties
+  return {x.data_ptr<double>(), x.data_ptr<double>() + count};
+}
+
+// All pairs, and DeLong's variance from its definition.
+struct BruteForce {
+  double auroc = 0.0;
+  double variance = 0.0;
+};
+
+double pair_score(double inside, double outside) { return outside > inside ? 1.0 : outside == inside ? 0.5 : 0.0; }
+
+BruteForce brute_force(const Scores& x, const Scores& y) {
+  const auto m = static_cast<double>(x.size());
+  const auto n = static_cast<double>(y.size());
+  BruteForce out;
+  for (const double a : x)
+    for (const double b : y) out.auroc += pair_score(a, b) / (m * n);
+  for (const double a : x) {
+    double v = 0.0;
+    for (const double b : y) v += pair_score(a, b) / n;
+    out.variance += (v - out.auroc) * (v - out.auroc) / ((m - 1.0) * m);
+  }
+  for (const double b : y) {
+    double v = 0.0;
+    for (const double a : x) v += pair_score(a, b) / m;
+    out.variance += (v - out.auroc) * (v - out.auroc) / ((n - 1.0) * n);
+  }
+  return out;
+}
+
+TEST(Roc, IsWhatOneCountsByHand) {
+  // Pairs in order: 2 > 1, 2 = 2 (half), 4 > all three, 3 > 1, 3 > 2, 3 < 3.5.
+  const Roc out = roc({1.0, 2.0, 3.5}, {2.0, 4.0, 3.0});
+  EXPECT_NEAR(out.auroc, (1.5 + 3.0 + 2.0) / 9.0, kRounding);
+}
+
+TEST(Roc, AgreesWithAllPairsAndDeLongsDefinition) {
+  for (const double step : {0.0, 0.5})
+    for (const double shift : {-1.0, 0.0, 0.7, 2.0}) {
+      const auto x = normals(83, 1, 0.0, step);
+      const auto y = normals(61, 2, shift, step);
+      const Roc out = roc(x, y);
+      const BruteForce wanted = brute_force(x, y);
+      EXPECT_NEAR(out.auroc, wanted.auroc, kRounding);
+      const double half = (std::log(out.high / (1.0 - out.high)) - std::log(out.low / (1.0 - out.low))) / 2.0;
+      EXPECT_NEAR(half, 1.959963984540054 * std::sqrt(wanted.variance) / (wanted.auroc * (1.0 - wanted.auroc)), 1e-9);
+    }
+}
+
+TEST(Roc, ReversingTheScoreReversesEverything) {
+  const auto x = normals(40, 3, 0.0);
+  const auto y = normals(50, 4, 1.0);
+  Scores minus_x = x, minus_y = y;
+  for (double& value : minus_x) value = -value;
+  for (double& value : minus_y) value = -value;
+  const Roc out = roc(x, y);
+  const Roc reversed = roc(minus_x, minus_y);
+  EXPECT_NEAR(reversed.auroc, 1.0 - out.auroc, kRounding);
+  EXPECT_NEAR(reversed.low, 1.0 - out.high, kRounding);
+  EXPECT_NEAR(reversed.high, 1.0 - out.low, kRounding);
+}
+
+TEST(Roc, OnlyTheOrderOfScoresCounts) {
+  const auto x = normals(40, 5, 0.0);
+  const auto y = normals(50, 6, 1.0);
+  Scores exp_x = x, exp_y = y;
+  for (double& value : exp_x) value = std::exp(3.0 * value);
+  for (double& value : exp_y) value = std::exp(3.0 * value);
+  EXPECT_EQ(roc(x, y).auroc, roc(exp_x, exp_y).auroc);
+  EXPECT_EQ(roc(x, y).fpr95, roc(exp_x, exp_y).fpr95);
+}
+
+TEST(Roc, SamplesApartGetAnIntervalThatShrinksWithTheirNumber) {
+  // k pairs, all in order: the chance of that is A^k, 2.5% where A = 0.025^(1/k).
+  const Roc few = roc({1.0, 2.0}, {3.0, 4.0, 5.0});
+  EXPECT_EQ(few.auroc, 1.0);
+  EXPECT_EQ(few.high, 1.0);
+  EXPECT_NEAR(few.low * few.low, 0.025, kRounding);
+  const Roc many = roc(Scores(1000, 0.0), Scores(1000, 1.0));
+  EXPECT_NEAR(many.low, std::exp(std::log(0.025) / 1000.0), kRounding);
+  const Roc backwards = roc({3.0, 4.0, 5.0}, {1.0, 2.0});
+  EXPECT_EQ(backwards.auroc, 0.0);
+  EXPECT_EQ(backwards.low, 0.0);
+  EXPECT_NEAR(backwards.high, 1.0 - few.low, kRounding);
+}
+
+TEST(Roc, AConstantScoreIsChance) {
+  const Roc out = roc(Scores(10, 7.0), Scores(20, 7.0));
+  EXPECT_EQ(out.auroc, 0.5);
+  EXPECT_EQ(out.fpr95, 1.0) << "a threshold that accepts the inside accepts all";
+}
+
+TEST(Roc, FalsePositivesAreCountedAtTheThresholdThatAccepts95PercentOfInside) {
+  Scores inside;
+  for (int k = 1; k <= 20; ++k) inside.push_back(k);  // 19 of 20 are at most 19
+  EXPECT_EQ(roc(inside, {18.0, 19.0, 19.5, 25.0}).fpr95, 0.5);
+  inside.push_back(21.0);  // 95% of 21 is 19.95: 20 items, up to 20
+  EXPECT_EQ(roc(inside, {18.0, 19.0, 19.5, 25.0}).fpr95, 0.75);
+}
+
+TEST(Roc, InfiniteScoresAreOrderedAndNaNIsRefused) {
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(roc({-inf, 0.0}, {inf, inf}).auroc, 1.0);
+  EXPECT_EQ(test::any_error([] { roc({0.0, std::nan("")}, {1.0, 2.0}); }), "a score is not a number");
+}
+
+TEST(Roc, ASingleItemIsTooFew) {
+  EXPECT_EQ(test::input_error([] {
+              roc({0.0}, {1.0, 2.0});
+            }),
+            "comparing scores needs two items inside and two outside, there are 1 and 2");
+}
+
+// How often the interval of normal scores a distance apart holds the true AUROC.
+double coverage(double shift, int64_t m, int64_t n, int trials) {
+  const double truth = 0.5 * std::erfc(-shift / 2.0);  // P(N(shift, 2) > 0)
+  int held = 0;
+  for (int k = 0; k < trials; ++k) {
+    const auto seed = static_cast<uint64_t>(2 * k + 100);
+    const Roc out = roc(normals(m, seed, 0.0), normals(n, seed + 1, shift));
+    held += out.low <= truth && truth <= out.high;
+  }
+  return held / static_cast<double>(trials);
+}
+
+TEST(Roc, TheIntervalHoldsTheTruthAsOftenAsItSays) {
+  // 2,000 trials: standard error 0.5%, so 2% is four of them; the interval itself is asymptotic.
+  for (const double shift : {0.0, 1.0, 2.0}) EXPECT_NEAR(coverage(shift, 60, 40, 2000), 0.95, 0.02) << shift;
+  // Near 1 it may be too wide, never much too narrow.
+  EXPECT_GT(coverage(3.5, 60, 40, 2000), 0.93);
+  EXPECT_GT(coverage(5.0, 30, 30, 2000), 0.93);
+}
+
+}  // namespace
+}  // namespace segre

@@ -1,0 +1,140 @@
+// Every estimator against the exact log p of known joint distributions, with the exact flow: the gap of the bounds is
+// then zero up to misread labels (1e-5), so what is left is noise and integration, both of which the estimators report.
+
+#include <cmath>
+
+#include "segre/likelihood/direct.h"
+#include "segre/likelihood/flow_bound.h"
+#include "segre/likelihood/free_bound.h"
+#include "segre/likelihood/summary.h"
+#include "segre/path/path_sample.h"
+#include "tests/support/reference.h"
+#include "tests/support/statistics.h"
+
+namespace segre {
+namespace {
+
+// The spaces of the oracle table: six binary variables, three with four labels, one mixed.
+std::vector<Space> spaces() {
+  return {test::binary_space(6), Space::uniform(Layout::sequence, {3}, 4), test::small_mixed_space()};
+}
+
+JointOracle oracle_of(const Space& space) { return {test::random_joint(space, 7), make_e_geodesic(0.01)}; }
+
+// The scores' errors, standardised by what they report, are like standard normals, and the probabilities sum to 1.
+void expect_exact(const ItemScores& scores, const JointOracle& oracle, const std::string& name) {
+  const auto labels = enumerate_labelings(oracle.space());
+  const auto error = scores.log_p - oracle.log_p(labels);
+  const auto N = static_cast<double>(labels.size(0));
+  const double mean_error = std::sqrt(scores.std_error.square().sum().item<double>()) / N;
+  EXPECT_LT(std::abs(error.mean().item<double>()), test::kSigmas * mean_error) << name;
+  EXPECT_LT((error / scores.std_error).abs().max().item<double>(), test::kSigmas + 1.0) << name;
+  const Estimate sum = sum_of_probabilities(scores);
+  EXPECT_LT(sum.value, 1.0 + 3.0 * sum.error) << name;
+  EXPECT_GT(sum.value, 1.0 - test::kSigmas * sum.error - 1e-3) << name;
+}
+
+TEST(OracleBounds, FreeIsExactWithinItsError) {
+  for (const Space& space : spaces()) {
+    const JointOracle oracle = oracle_of(space);
+    const FreeBound bound(flow_of(oracle), TimeDensity(1.0), {.times = 2048});
+    expect_exact(bound(enumerate_labelings(space)), oracle, space.describe());
+  }
+}
+
+TEST(OracleBounds, PathIsExactWithinItsErrorForEveryTrace) {
+  for (const Space& space : spaces()) {
+    const JointOracle oracle = oracle_of(space);
+    for (const TraceKind kind : {TraceKind::exact, TraceKind::lattice, TraceKind::hutchinson}) {
+      const FlowBound bound(flow_of(oracle), {.trace = {.kind = kind, .stride = 2}, .draws = 6});
+      expect_exact(mean_of_weights(bound(enumerate_labelings(space))), oracle, space.describe());
+    }
+  }
+}
+
+TEST(OracleBounds, ExactTracesLeaveNoScatter) {
+  const JointOracle oracle = oracle_of(test::binary_space(6));
+  const auto labels = enumerate_labelings(oracle.space());
+  const auto weights = FlowBound(flow_of(oracle), {.draws = 4, .panels = 3})(labels);
+  // For the exact flow every weight is p itself, up to integration: 45 nodes leave about 1e-5.
+  EXPECT_LT((weights.values - oracle.log_p(labels).unsqueeze(1)).abs().max().item<double>(), 1e-3);
+  EXPECT_LT((mean_of_weights(weights).log_p - oracle.log_p(labels)).abs().max().item<double>(), 3e-4);
+  EXPECT_LT(test::max_difference(log_mean_of_weights(weights).log_p, mean_of_weights(weights).log_p), 1e-6);
+}
+
+TEST(OracleBounds, TheReportedIntegrationErrorCoversTheTrueOne) {
+  const JointOracle oracle = oracle_of(test::binary_space(6));
+  const auto labels = enumerate_labelings(oracle.space());
+  for (const int64_t panels : {1, 2}) {
+    const auto weights = FlowBound(flow_of(oracle), {.draws = 2, .panels = panels})(labels);
+    const auto error = weights.values.mean(1) - oracle.log_p(labels);
+    // Over all items: for a single one the two rules may agree by chance.
+    EXPECT_LT(error.square().mean().item<double>(), weights.integration_error.square().mean().item<double>()) << panels;
+    EXPECT_LT(weights.integration_error.max().item<double>(), panels == 1 ? 1.0 : 0.1) << "and is no empty claim";
+  }
+}
+
+TEST(OracleBounds, DirectSimulationIsUnbiased) {
+  for (const Space& space : spaces()) {
+    const JointOracle oracle = oracle_of(space);
+    const auto labels = enumerate_labelings(space);
+    const auto scores = direct_estimate(flow_of(oracle), labels, {.draws = 20'000});
+    // The sum over all labelings is 1 for every trajectory.
+    EXPECT_NEAR(scores.log_p.exp().sum().item<double>(), 1.0, 1e-9);
+    // In probability rather than its logarithm, whose mean is biased where a labeling is rare.
+    const auto p = oracle.log_p(labels).exp();
+    const auto sigmas = (scores.log_p.exp() - p) / (p * (1.0 - p) / 20'000.0).sqrt();
+    EXPECT_LT(sigmas.abs().max().item<double>(), test::kSigmas) << space.describe();
+  }
+}
+
+// The paper's ball against the exact density of the oracle: the table of gaps it is known by.
+TEST(OracleBounds, TheBallIsValidAndLoosensAsTheFlowSharpens) {
+  const JointOracle oracle = oracle_of(test::binary_space(6));
+  const auto labels = enumerate_labelings(oracle.space());
+  double before = 0.0;
+  for (const double t1 : {0.5, 0.6}) {
+    const FlowBound bound(flow_of(oracle), {.proposal = ProposalKind::ball, .draws = 32, .t1 = t1});
+    const auto scores = mean_of_weights(bound(labels));
+    const double gap = (scores.log_p - oracle.log_p(labels)).mean().item<double>();
+    // What the same proposal gives with the density in closed form.
+    const auto many = labels.repeat_interleave(500, 0);
+    const auto noise = reference_noise(oracle.space(), {3, Purpose::probe}, 0, many.size(0), torch::kFloat64);
+    auto u = torch::empty({many.size(0), oracle.space().n_variables()}, torch::kFloat64);
+    fill_uniform(u, {3, Purpose::readout}, 0);
+    const auto draw = draw_from_balls(oracle.space(), oracle.path(), many, noise, u, 0.8);
+    const auto exact = oracle.log_density(draw.v, t1) + draw.log_ratio - oracle.log_p(many);
+    const double error = std::sqrt(scores.std_error.square().sum().item<double>()) / 64.0;
+    EXPECT_NEAR(gap, exact.mean().item<double>(), test::kSigmas * error) << t1;
+    EXPECT_LT(gap, before - 10.0) << t1;
+    before = gap;
+  }
+  EXPECT_NEAR(before, -79.0, 3.0);  // t1 = 0.6: -83 for a labeling with log p = -3.8
+}
+
+TEST(OracleBounds, TheRayIsServedToo) {
+  const JointOracle oracle(test::random_joint(test::binary_space(4), 7), make_ray(0.5));
+  const auto labels = enumerate_labelings(oracle.space());
+  const auto path = mean_of_weights(FlowBound(flow_of(oracle), {.draws = 4})(labels));
+  EXPECT_LT((path.log_p - oracle.log_p(labels)).abs().max().item<double>(), 0.02);
+  const FreeBound bound(flow_of(oracle), TimeDensity(1.0), {.times = 2048});
+  expect_exact(bound(labels), oracle, "ray");
+}
+
+TEST(OracleBounds, LogMeanExpWithProbesIsRefused) {
+  const JointOracle oracle = oracle_of(test::binary_space(2));
+  const FlowBound bound(flow_of(oracle), {.trace = {.kind = TraceKind::hutchinson}, .draws = 2});
+  const auto weights = bound(enumerate_labelings(oracle.space()));
+  EXPECT_NE(test::input_error([&] { log_mean_of_weights(weights); }).find("no bound"), std::string::npos);
+}
+
+TEST(OracleBounds, ImpossibleMeansAreNotReportedAsBounds) {
+  const Space space = test::binary_space(2);
+  const ItemScores scores{torch::full({10}, 0.5, torch::kFloat64), torch::full({10}, 0.1, torch::kFloat64)};
+  EXPECT_THROW(require_possible(summarise(scores, space)), Error);
+  const ItemScores noisy{torch::full({10}, 0.05, torch::kFloat64), torch::full({10}, 0.1, torch::kFloat64)};
+  EXPECT_NO_THROW(require_possible(summarise(noisy, space)));
+}
+
+}  // namespace
+}  // namespace segre

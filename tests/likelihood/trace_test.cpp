@@ -1,0 +1,110 @@
+#include "segre/likelihood/trace.h"
+
+#include "segre/experiment/experiment.h"
+#include "segre/likelihood/quadrature.h"
+#include "segre/simplex/tangent.h"
+#include "tests/support/reference.h"
+
+namespace segre {
+namespace {
+
+// An evidence-form MLP on a small mixed table, in float64.
+Flow small_model(const Space& space) {
+  Experiment recipe;
+  recipe.net.kind = NetKind::mlp;
+  recipe.net.hidden = {16};
+  const Model fresh = make_model(recipe, space, torch::kCPU);
+  test::to_double(fresh.field());
+  return flow_of(Model(space, fresh.shared_path(), Form::evidence,
+                       std::shared_ptr<Field>(std::make_shared<Model>(fresh), &fresh.field())));
+}
+
+// The trace by central differences along an orthonormal frame.
+double trace_by_differences(const Flow& flow, const torch::Tensor& v, double t) {
+  const auto frame = test::tangent_frame(flow.space);  // [S, dims]
+  const auto times = torch::full({1}, t, torch::kFloat64);
+  constexpr double h = 1e-5;
+  double total = 0.0;
+  for (int64_t k = 0; k < frame.size(1); ++k) {
+    const auto q = frame.select(1, k).unsqueeze(0);
+    const auto slope = (flow.endpoint(v + h * q, times) - flow.endpoint(v - h * q, times)) / (2.0 * h);
+    total += (slope * q).sum().item<double>();
+  }
+  return total;
+}
+
+TEST(Trace, ExactIsTheTraceByDifferences) {
+  const Space space = test::small_mixed_space();
+  const Flow flow = small_model(space);
+  const Trace trace(flow, {.kind = TraceKind::exact});
+  const auto v = test::tangent_noise(space, 3);
+  for (const double t : {0.05, 0.3, 0.5}) {
+    const auto D = flow.endpoint(v, torch::full({1}, t, torch::kFloat64)).detach();
+    const auto found = trace(v, D, t, {1, 2, 3}, 0);
+    for (int64_t k = 0; k < 3; ++k) {
+      const double expected = trace_by_differences(flow, v.narrow(0, k, 1), t);
+      // Differences are good to 1e-9; decided variables (spread below 1e-5) leave out the network's part.
+      EXPECT_NEAR(found[k].item<double>(), expected, 1e-4 * (1.0 + std::abs(expected))) << t;
+    }
+  }
+}
+
+TEST(Trace, ProbesAreUnbiased) {
+  const Space space = test::small_mixed_space();
+  const Flow flow = small_model(space);
+  const auto v = test::tangent_noise(space, 1).repeat({400, 1});
+  const auto D = flow.endpoint(v, torch::full({1}, 0.2, torch::kFloat64)).detach();
+  const double exact =
+      Trace(flow, {.kind = TraceKind::exact})(v.narrow(0, 0, 1), D.narrow(0, 0, 1), 0.2, {1}, 0).item<double>();
+  std::vector<uint64_t> seeds(400);
+  for (size_t k = 0; k < seeds.size(); ++k) seeds[k] = k;
+  double scatter_before = 1e9;
+  for (const TraceOptions& options :
+       {TraceOptions{.kind = TraceKind::hutchinson}, TraceOptions{.kind = TraceKind::hutchinson, .probes = 4},
+        TraceOptions{.kind = TraceKind::lattice, .stride = 3}}) {
+    const auto found = Trace(flow, options)(v, D, 0.2, seeds, 5);
+    const double scatter = found.std().item<double>();
+    EXPECT_NEAR(found.mean().item<double>(), exact, 5.0 * scatter / 20.0 + 1e-9);
+    EXPECT_LT(scatter, 0.8 * scatter_before);
+    scatter_before = scatter;
+  }
+}
+
+TEST(Trace, LatticeProbesPartitionTheDirections) {
+  const Space image = Space::uniform(Layout::image, {4, 6}, 3);
+  const auto classes = probe_classes(image, {.kind = TraceKind::lattice, .stride = 2});
+  EXPECT_EQ(classes.numel(), image.n_dims());
+  EXPECT_EQ(classes.max().item<int64_t>() + 1, 2 * 2 * 2);  // residues of rows and columns, two directions a pixel
+  // Pixels two apart share their probes, neighbours do not.
+  const auto of_pixel = [&](int64_t y, int64_t x) { return classes[(y * 6 + x) * 2].item<int64_t>(); };
+  EXPECT_EQ(of_pixel(0, 0), of_pixel(2, 4));
+  EXPECT_NE(of_pixel(0, 0), of_pixel(0, 1));
+  EXPECT_NE(of_pixel(0, 0), of_pixel(1, 0));
+  EXPECT_EQ(probe_classes(image, {.kind = TraceKind::hutchinson}).max().item<int64_t>(), 0);
+}
+
+TEST(Trace, TangentVectorsAreOrthonormal) {
+  for (const Space& space : {test::small_mixed_space(), Space::uniform(Layout::sequence, {3}, 4)}) {
+    const auto vectors = tangent_vectors(space, torch::eye(space.n_dims(), torch::kFloat64));
+    const auto gram = vectors.matmul(vectors.t());
+    EXPECT_LT(test::max_difference(gram, torch::eye(space.n_dims(), torch::kFloat64)), 1e-12);
+    EXPECT_LT(test::max_difference(project(space, vectors), vectors), 1e-12);
+  }
+}
+
+TEST(Quadrature, IntegratesPolynomialsAndTellsItsError) {
+  const auto& rule = kronrod_rule();
+  const auto integrate = [&](const std::array<double, 15>& weights, int power) {
+    double total = 0.0;
+    for (size_t k = 0; k < 15; ++k) total += weights[k] * std::pow(rule.nodes[k], power);
+    return total;
+  };
+  for (int power = 0; power <= 22; ++power)  // degree of exactness of the 15-node rule
+    EXPECT_NEAR(integrate(rule.weights, power), 1.0 / (power + 1), 1e-14) << power;
+  for (int power = 0; power <= 13; ++power)  // of Gauss with 7 nodes
+    EXPECT_NEAR(integrate(rule.gauss_weights, power), 1.0 / (power + 1), 1e-14) << power;
+  EXPECT_GT(std::abs(integrate(rule.gauss_weights, 18) - 1.0 / 19.0), 1e-12);
+}
+
+}  // namespace
+}  // namespace segre

@@ -1,0 +1,148 @@
+#include "segre/ood/scores.h"
+
+#include "segre/data/label_counts.h"
+#include "segre/likelihood/free_bound.h"
+#include "tests/support/datasets.h"
+#include "tests/support/messages.h"
+#include "tests/support/reference.h"
+
+namespace segre {
+namespace {
+
+using test::contains;
+
+const Space& image() {
+  static const Space space = Space::uniform(Layout::image, {8, 8}, 2);
+  return space;
+}
+
+torch::Tensor uniforms(at::IntArrayRef shape, uint64_t seed) {
+  auto u = torch::empty(shape);
+  fill_uniform(u, {seed, Purpose::probe}, 0);
+  return u.to(torch::kFloat64);
+}
+
+// Images [count, 64] whose share of ones is drawn between two shares.
+torch::Tensor images(int64_t count, double fewest, double most, uint64_t seed) {
+  const auto share = fewest + (most - fewest) * uniforms({count, 1}, seed);
+  return (uniforms({count, 64}, seed + 1) < share).to(torch::kInt64);
+}
+
+torch::Tensor counts_of(const Space& space, const torch::Tensor& labels) {
+  return count_labels(*make_dataset_source({space, labels.to(label_type(space))}), labels.size(0));
+}
+
+const Score& named(const std::vector<Score>& scores, const std::string& key) {
+  for (const Score& score : scores)
+    if (score.key == key) return score;
+  fail("no score ", key);
+}
+
+double auroc_of(const std::vector<ScoreResult>& results, const std::string& key) {
+  for (const ScoreResult& result : results)
+    if (result.key == key) return result.roc.auroc;
+  fail("no result ", key);
+}
+
+// Nats that are a share of those of the item's own frequency, with a scatter of a tenth.
+torch::Tensor nats_of(const torch::Tensor& labels, double share, uint64_t seed) {
+  const auto own = simple_models(image(), torch::ones({128}, torch::kInt64))[2];
+  return share * own.of(labels) * (0.1 * test::noise({labels.size(0)}, seed)).exp();
+}
+
+OutsideScores calibrated() {
+  const auto train = images(400, 0.1, 0.5, 1);
+  return {image(), counts_of(image(), train), train, nats_of(train, 0.2, 3)};
+}
+
+TEST(OutsideScores, AreAllThereForImagesAndNamedOnce) {
+  const auto labels = images(5, 0.1, 0.5, 10);
+  const auto scores = calibrated()(labels, nats_of(labels, 0.2, 12));
+  std::vector<std::string> keys;
+  for (const Score& score : scores) {
+    keys.push_back(score.key);
+    EXPECT_EQ(score.values.sizes(), torch::IntArrayRef({5})) << score.key;
+    EXPECT_TRUE(score.values.isfinite().all().item<bool>()) << score.key;
+  }
+  EXPECT_EQ(keys, (std::vector<std::string>{"recommended", "nats", "ratio_independent", "ratio_shared", "ratio_own",
+                                            "ratio_compressed", "ratio_foreground", "difference_independent",
+                                            "difference_shared", "difference_own", "difference_compressed",
+                                            "typicality", "foreground", "compressed", "boundary"}));
+}
+
+TEST(OutsideScores, RatiosDifferencesAndTypicalityAreWhatTheySay) {
+  const auto train = images(400, 0.1, 0.5, 1);
+  const auto train_nats = nats_of(train, 0.2, 3);
+  const auto counts = counts_of(image(), train);
+  const OutsideScores make(image(), counts, train, train_nats);
+  const auto labels = images(7, 0.1, 0.5, 20);
+  const auto nats = nats_of(labels, 0.3, 22);
+  const auto scores = make(labels, nats);
+  const auto independent = simple_models(image(), counts)[0].of(labels);
+  EXPECT_LT(test::max_difference(named(scores, "ratio_independent").values, nats / independent), 1e-12);
+  EXPECT_LT(test::max_difference(named(scores, "difference_independent").values, nats - independent), 1e-12);
+  EXPECT_LT(test::max_difference(named(scores, "ratio_foreground").values, nats / labels.sum(1)), 1e-12);
+  EXPECT_LT(test::max_difference(named(scores, "typicality").values, (nats - train_nats.mean()).abs()), 1e-12);
+  EXPECT_TRUE(torch::equal(named(scores, "nats").values, nats));
+}
+
+TEST(OutsideScores, AnItemOfOneLabelHasFiniteScores) {
+  const auto blank = torch::zeros({2, 64}, torch::kInt64);
+  for (const Score& score : calibrated()(blank, torch::tensor({0.0, 3.0}, torch::kFloat64)))
+    EXPECT_TRUE(score.values.isfinite().all().item<bool>()) << score.key;
+}
+
+TEST(OutsideScores, SimpleItemsOfTheWrongKindHideFromNatsAndNotFromTheRecommendedScore) {
+  const OutsideScores make = calibrated();
+  const auto inside = images(300, 0.1, 0.5, 30);
+  const auto thin = images(300, 0.03, 0.12, 40);  // costs half as much again as it should, and yet less
+  const auto results = compare(make(inside, nats_of(inside, 0.2, 32)), make(thin, nats_of(thin, 0.3, 42)));
+  EXPECT_LT(auroc_of(results, "nats"), 0.3);
+  EXPECT_GT(auroc_of(results, "recommended"), 0.95);
+}
+
+TEST(OutsideScores, TellTheExactFlowsItemsFromOthers) {
+  // A joint of nine binary pixels in which few labelings are likely, scored by its own exact flow.
+  const Space space = Space::uniform(Layout::image, {3, 3}, 2);
+  const auto weights = (3.0 * test::noise({512}, 50)).exp();
+  const JointTable table = make_joint_table(space, enumerate_labelings(space), weights);
+  const JointOracle oracle(table, make_e_geodesic(0.01));
+  const FreeBound bound(flow_of(oracle), TimeDensity(decision_time(space, oracle.path())), {.times = 16});
+  const JointSampler draw(table);
+  const auto train = draw.draw({1, Purpose::training_data}, 0, 60);
+  const auto inside = draw.draw({2, Purpose::training_data}, 0, 60);
+  const auto outside = test::some_labels(space, 60);
+  const OutsideScores make(space, counts_of(space, train), train, -bound(train).log_p);
+  const auto results = compare(make(inside, -bound(inside).log_p), make(outside, -bound(outside).log_p));
+  EXPECT_GT(auroc_of(results, "nats"), 0.85);
+  EXPECT_GT(auroc_of(results, "recommended"), 0.8);
+}
+
+TEST(OutsideScores, ATableIsMeasuredWithoutSharedLabels) {
+  const Space space = test::mixed_space();
+  const auto train = test::some_labels(space, 40);
+  const auto nats = 5.0 + test::noise({40}, 60);
+  const OutsideScores make(space, counts_of(space, train), train, nats);
+  const auto scores = make(train, nats);
+  EXPECT_EQ(scores.front().key, "recommended");
+  for (const Score& score : scores) EXPECT_EQ(score.key.find("own"), std::string::npos);
+  EXPECT_TRUE(contains(make.how_recommended(), "On 40 training items, log nats = "));
+}
+
+ScoreResult result(ScoreFamily family, const std::string& name, double auroc) {
+  return {name, name, family, {auroc, auroc, auroc, 0.0}};
+}
+
+TEST(Verdict, SaysWhenABaselineWins) {
+  const auto ours = result(ScoreFamily::recommended, "ours", 0.95);
+  EXPECT_EQ(verdict({ours, result(ScoreFamily::bound, "nats", 0.99), result(ScoreFamily::baseline, "ink", 0.8)}),
+            "The recommended score (AUROC 0.9500) beats every baseline; the best is 'ink' 0.8000.");
+  EXPECT_EQ(verdict({ours, result(ScoreFamily::baseline, "ink", 0.8), result(ScoreFamily::baseline, "edges", 0.96)}),
+            "A BASELINE WINS: 'edges' 0.9600 needs no model and is better than the recommended score, 0.9500.");
+  EXPECT_EQ(verdict({ours, result(ScoreFamily::baseline, "ink", 0.02)}),
+            "A BASELINE WINS: 'ink' 0.0200 (0.9800 reversed) needs no model and is better than the recommended score, "
+            "0.9500 (its direction was seen only with the outside data).");
+}
+
+}  // namespace
+}  // namespace segre
