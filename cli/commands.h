@@ -26,6 +26,7 @@ void add_likelihood(CLI::App& app, Context& context);
 void add_ood(CLI::App& app, Context& context);
 void add_evaluate(CLI::App& app, Context& context);
 void add_convergence(CLI::App& app, Context& context);
+void add_oracle(CLI::App& app, Context& context);
 void add_export(CLI::App& app, Context& context);
 void add_keys(CLI::App& app, Context& context);
 void add_doctor(CLI::App& app, Context& context);

@@ -117,7 +117,7 @@ void converge(const ConvergenceArguments& a) {
     std::cout << std::setw(6) << point.draws << " draws: relative error " << std::setprecision(3) << 100.0 * point.mean
               << "% (sd over items " << 100.0 * point.sd << "%)\n";
   std::cerr << setting << '\n'
-            << describe(summary) << '\n'
+            << describe(summary, ScoreKind::lower_bound) << '\n'
             << labels.size(0) * a.draws << " trajectories in " << format_seconds(seconds) << "; wrote "
             << (fs::path(a.out) / "convergence.html").string() << '\n';
 }

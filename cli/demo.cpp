@@ -3,15 +3,17 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <iomanip>
 #include <iostream>
 
 #include "cli/commands.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
+#include "segre/core/text.h"
 #include "segre/core/version.h"
 #include "segre/eval/total_variation.h"
 #include "segre/experiment/run.h"
+#include "segre/likelihood/flow_bound.h"
+#include "segre/likelihood/free_bound.h"
 #include "segre/report/figures.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"
@@ -49,12 +51,6 @@ struct Outcome {
   double sample_seconds;
   int64_t n_evaluations;  // of all samples together
 };
-
-std::string fixed(double value, int digits) {
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(digits) << value;
-  return out.str();
-}
 
 LossCurve read_losses(const RunDirectory& run, const char* name, const JointTable& target) {
   LossCurve curve{name, {}, {}, joint_entropy(target.p).item<double>()};
@@ -157,23 +153,30 @@ void show_summary(Page& page, const std::vector<Outcome>& outcomes) {
 }
 
 void show_probabilities(Page& page, const Outcome& coupled) {
-  page.heading("Exact and sampled log-probabilities");
+  page.heading("How likely is a labeling?");
   page.text(
-      "Coupled binary variables, in nats. The sampled value is the logarithm of the frequency, with its standard "
-      "error.");
+      "Coupled binary variables, log p in nats with standard errors: exact; the model's own likelihood by the path "
+      "bound, "
+      "which follows the flow back to its noise; the simulation-free bound, which needs no flow; and the logarithm of "
+      "the "
+      "samples' frequency.");
   const JointTable& target = *coupled.source->joint();
+  const Flow flow = flow_of(coupled.run.model);
+  const auto path = mean_of_weights(FlowBound(flow, {})(target.labelings));
+  const auto free = FreeBound(flow, coupled.run.times, {.times = 4096})(target.labelings);
   const auto n = static_cast<double>(coupled.counts.total());
+  const auto with_error = [](double value, double error) { return fixed(value, 4) + " +- " + fixed(error, 4); };
   std::vector<std::vector<std::string>> rows;
   for (int64_t r = 0; r < target.p.numel(); ++r) {
     const auto labeling = target.labelings[r];
-    const double p = target.p[r].item<double>();
     const double frequency = static_cast<double>(coupled.counts.count(labeling)) / n;
-    const double error = std::sqrt((1.0 - frequency) / (frequency * n));
     rows.push_back({concat("(", labeling[0].item<int64_t>(), ", ", labeling[1].item<int64_t>(), ")"),
-                    fixed(std::log(p), 4), fixed(std::log(frequency), 4), fixed(error, 4),
-                    fixed(std::log(frequency) - std::log(p), 4)});
+                    fixed(std::log(target.p[r].item<double>()), 4),
+                    with_error(path.log_p[r].item<double>(), path.std_error[r].item<double>()),
+                    with_error(free.log_p[r].item<double>(), free.std_error[r].item<double>()),
+                    with_error(std::log(frequency), std::sqrt((1.0 - frequency) / (frequency * n)))});
   }
-  page.table({"labeling", "exact log p", "sampled log p", "standard error", "difference"}, rows);
+  page.table({"labeling", "exact", "path bound", "simulation-free bound", "sampled"}, rows);
 }
 
 // Digits of the model that comes with segre, where it is installed.
@@ -233,7 +236,7 @@ void demo(const DemoArguments& arguments, const Context& context) {
 }  // namespace
 
 void add_demo(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("demo", "The tour: train the toys, sample them, write report.html");
+  auto* command = app.add_subcommand("demo", "The tour: train the toys, sample and score them, write report.html");
   auto arguments = std::make_shared<DemoArguments>();
   command->add_option("--out", arguments->out, "directory for runs and report");
   command->add_option("--max-time", arguments->max_time, "time for all training together: 90s, 5m");

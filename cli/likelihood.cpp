@@ -160,23 +160,29 @@ void enumerate_all(const LikelihoodArguments& arguments, const LoadedRun& run, c
   if (frequencies.defined()) {
     const auto p = scores.log_p.exp();
     const auto share = frequencies.select(1, 0);
-    std::cerr << "total variation between exp(log_p) and the frequencies of " << arguments.samples << " samples "
-              << (0.5 * (p - share).abs().sum()).item<double>() << '\n';
+    // A labeling's frequency is a mean of 0 and 1; its spread follows from p itself where it was never met.
+    const auto spread = (p.clamp_max(1.0) * (1.0 - p.clamp_max(1.0)) / static_cast<double>(arguments.samples)).sqrt();
+    const auto sigmas = (p - share) / (spread.square() + (p * scores.std_error.nan_to_num()).square()).sqrt();
+    std::cerr << "against the frequencies of " << arguments.samples << " samples: total variation "
+              << (0.5 * (p - share).abs().sum()).item<double>() << "; differences in standard errors: rms "
+              << std::setprecision(3) << std::sqrt(sigmas.square().mean().item<double>()) << ", largest "
+              << sigmas.abs().max().item<double>() << " (sampling alone: rms "
+              << std::sqrt(((p - share) / spread).square().mean().item<double>()) << ")\n";
   }
 }
 
-void score_data(const LikelihoodArguments& arguments, const LoadedRun& run, const Scorer& scorer, bool is_bound) {
+void score_data(const LikelihoodArguments& arguments, const LoadedRun& run, const Scorer& scorer, ScoreKind kind) {
   const auto labels =
       first_items(run.model.space(), *open_source(arguments.data), arguments.items, "--data " + arguments.data);
   const double start = now_seconds();
   const auto scores = score_all(scorer, labels);
   const double seconds = now_seconds() - start;
   const auto summary = summarise(scores, run.model.space());
-  if (is_bound) require_possible(summary);
+  if (kind == ScoreKind::lower_bound) require_possible(summary);
   write_out(arguments.out, [&](std::ostream& out) { write_items(out, scores); });
   const int64_t count = labels.size(0);
   std::cerr << scorer.meaning << " (labels read at t = " << std::setprecision(3) << scorer.t1 << ")\n"
-            << describe(summary) << "\n"
+            << describe(summary, kind) << "\n"
             << count << " items in " << format_seconds(seconds) << ", " << std::setprecision(3)
             << seconds / static_cast<double>(count) << " s each\n";
 }
@@ -199,7 +205,7 @@ void likelihood(const LikelihoodArguments& arguments) {
                         : estimator == Estimator::ball ? flow_scorer(arguments, flow, seed, ProposalKind::ball)
                                                        : direct_scorer(arguments, flow, seed);
   if (arguments.enumerate) return enumerate_all(arguments, run, scorer, seed);
-  score_data(arguments, run, scorer, estimator != Estimator::direct);
+  score_data(arguments, run, scorer, estimator == Estimator::direct ? ScoreKind::estimate : ScoreKind::lower_bound);
 }
 
 void add_estimator_options(CLI::App& command, LikelihoodArguments& a) {

@@ -14,8 +14,8 @@ using segre::cli::AddCommand;
 constexpr AddCommand kCommands[] = {
     segre::cli::add_demo,     segre::cli::add_data,        segre::cli::add_describe,   segre::cli::add_train,
     segre::cli::add_sample,   segre::cli::add_samplers,    segre::cli::add_likelihood, segre::cli::add_ood,
-    segre::cli::add_evaluate, segre::cli::add_convergence, segre::cli::add_export,     segre::cli::add_keys,
-    segre::cli::add_doctor,   segre::cli::add_version,
+    segre::cli::add_evaluate, segre::cli::add_convergence, segre::cli::add_oracle,     segre::cli::add_export,
+    segre::cli::add_keys,     segre::cli::add_doctor,      segre::cli::add_version,
 };
 
 constexpr int kRunFailed = 1;

@@ -136,7 +136,8 @@ Experiment recipe_for(const Space& space, int64_t n_items) {
     e.train.batch = space.n_variables() > 64 * 64 ? 16 : 128;
     e.train.schedule = {.lr = 1e-3, .warmup = 500, .kind = ScheduleKind::cosine};
     e.train.adam.clip = 1.0;
-    e.sample.steps = 5;
+    e.sample.sampler = "ab2";
+    e.sample.steps = 19;  // 20 evaluations: the knee of `segre samplers` on digits
     e.train.steps = n_items == 0 ? 20'000 : std::clamp<int64_t>(50 * n_items / e.train.batch, 2'000, 50'000);
     return e;
   }

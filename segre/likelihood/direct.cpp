@@ -12,7 +12,8 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kSteps = 32;  // Runge-Kutta steps to t1, of equal length in log(1 + a/s)
+constexpr double kFewestEffective = 20.0;  // trajectories that must share a labeling's estimate
+constexpr int64_t kSteps = 32;             // Runge-Kutta steps to t1, of equal length in log(1 + a/s)
 
 torch::Tensor simulate(const Flow& flow, const Carrier& carry, uint64_t first, int64_t count, double t1,
                        uint64_t seed) {
@@ -61,7 +62,10 @@ ItemScores direct_estimate(const Flow& flow, const torch::Tensor& labels, const 
   const auto log_p = total[0] - std::log(K);
   // Relative variance of a draw: E p^2 / (E p)^2 - 1.
   const auto relative = ((total[1] - std::log(K) - 2.0 * log_p).exp() - 1.0).clamp_min(0.0);
-  return {log_p, (relative / (K - 1.0)).sqrt()};
+  // A labeling that a few trajectories decide has an error that cannot be told from them.
+  const auto error = (relative / (K - 1.0)).sqrt();
+  const auto too_few = K / (relative + 1.0) < kFewestEffective;
+  return {log_p, torch::where(too_few, torch::full_like(error, std::numeric_limits<double>::quiet_NaN()), error)};
 }
 
 }  // namespace segre

@@ -17,7 +17,8 @@ inline constexpr int64_t kMaxDirectLabelings = 1 << 16;
 
 /// The paper's joint representation p_alpha = E[T(W)_alpha], simulated: trajectories of the flow run from noise to t1,
 /// and log T(W)_alpha = sum_i log W_{i, alpha_i} is averaged over them in the log domain. An unbiased estimate of p, no
-/// bound; the error grows as labelings get rare, so it serves small spaces only (InputError otherwise).
+/// bound; the error grows as labelings get rare, so it serves small spaces only (InputError otherwise),
+/// and is NaN where too few trajectories came near a labeling to tell.
 /// labels [N, n] int64; the same trajectories serve all items.
 ItemScores direct_estimate(const Flow& flow, const torch::Tensor& labels, const DirectOptions& options);
 

@@ -21,14 +21,21 @@ ScoreSummary summarise(const ItemScores& scores, const Space& space) {
           .estimation_error = std::sqrt(scores.std_error.square().mean().item<double>()) / root};
 }
 
-std::string describe(const ScoreSummary& s) {
+std::string describe(const ScoreSummary& s, ScoreKind kind) {
   const double bit = std::numbers::ln2;
   const auto n = static_cast<double>(s.n_variables);
   std::ostringstream out;
-  out << std::setprecision(6) << "-log p per item at most " << -s.log_p << " nats = " << -s.log_p / bit
-      << " bits = " << -s.log_p / bit / n << " bits per variable (divided by " << s.n_variables << " variables)\n"
-      << std::setprecision(3) << "standard error of the mean over " << s.n_items << " items " << s.sampling_error
-      << " nats, of which estimation " << s.estimation_error << " nats";
+  out << std::setprecision(6) << "-log p per item " << (kind == ScoreKind::lower_bound ? "at most " : "about ")
+      << -s.log_p << " nats = " << -s.log_p / bit << " bits = " << -s.log_p / bit / n
+      << " bits per variable (divided by " << s.n_variables << " variables)\n"
+      << std::setprecision(3);
+  if (s.n_items > 1)
+    out << "standard error of the mean over " << s.n_items << " items " << s.sampling_error << " nats; ";
+  if (std::isnan(s.estimation_error)) {
+    out << "a single draw per item tells nothing about the error of estimation";
+  } else {
+    out << "of estimation alone " << s.estimation_error << " nats";
+  }
   return out.str();
 }
 
@@ -42,7 +49,9 @@ void require_possible(const ScoreSummary& s) {
 
 Estimate sum_of_probabilities(const ItemScores& scores) {
   const auto p = scores.log_p.exp();
-  return {p.sum().item<double>(), (p * scores.std_error).square().sum().sqrt().item<double>()};
+  // An unknown error counts as the whole value.
+  const auto relative = torch::where(scores.std_error.isnan(), torch::ones_like(p), scores.std_error);
+  return {p.sum().item<double>(), (p * relative).square().sum().sqrt().item<double>()};
 }
 
 }  // namespace segre

@@ -22,14 +22,17 @@ struct ScoreSummary {
 };
 ScoreSummary summarise(const ItemScores& scores, const Space& space);
 
-/// One or two lines for people: nats, bits, bits per variable with the divisor, and the errors.
-std::string describe(const ScoreSummary& summary);
+/// What the scores are.
+enum class ScoreKind { lower_bound, estimate };
+
+/// Two lines for people: nats, bits, bits per variable with the divisor, and the errors. Bounds are called so.
+std::string describe(const ScoreSummary& summary, ScoreKind kind);
 
 /// Throws Error where a mean log-probability lies above 0 by more than three standard errors, which no distribution of
 /// labels has: it is not reported as a bound.
 void require_possible(const ScoreSummary& summary);
 
-/// sum of exp(log_p) over all labelings of a space: at most 1 for lower bounds.
+/// sum of exp(log_p) over all labelings of a space: at most 1 for lower bounds. An unknown error counts as the value.
 Estimate sum_of_probabilities(const ItemScores& scores);
 
 }  // namespace segre

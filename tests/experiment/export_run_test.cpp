@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "segre/experiment/run.h"
 #include "tests/experiment/tiny.h"
 #include "tests/support/messages.h"
@@ -36,8 +38,12 @@ TEST(ExportRun, KeepsTheAveragedWeightsAndSamplesTheSame) {
                              Sampler(whole.model, whole.experiment.sample, 3).draw(0, 500).labels));
     const auto file = *RunDirectory(folder / "small").latest() / "model.safetensors";
     const auto kept = read_safetensors(file);
-    EXPECT_EQ(kept.size(), small.model.field().parameters().size());
-    for (const auto& [name, tensor] : kept) EXPECT_TRUE(name.starts_with(ema > 0.0 ? "ema." : "weights.")) << name;
+    const auto n_law = static_cast<size_t>(
+        std::ranges::count_if(kept, [](const auto& entry) { return entry.first.starts_with("time_law."); }));
+    EXPECT_EQ(n_law, 2U) << "likelihoods place their times by it";
+    EXPECT_EQ(kept.size(), small.model.field().parameters().size() + n_law);
+    for (const auto& [name, tensor] : kept)
+      EXPECT_TRUE(name.starts_with(ema > 0.0 ? "ema." : "weights.") || name.starts_with("time_law.")) << name;
     EXPECT_LT(3 * fs::file_size(file), fs::file_size(*RunDirectory(folder / "run").latest() / "model.safetensors"));
   }
 }
