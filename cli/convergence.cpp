@@ -108,6 +108,7 @@ void converge(const ConvergenceArguments& a) {
   const double seconds = now_seconds() - start;
   const auto points = convergence_of(weights.values);
   const auto summary = summarise(mean_of_weights(weights), run.model.space());
+  require_possible(summary);
   write_file_whole(fs::path(a.out) / "convergence.csv", [&](std::ostream& out) { write_csv(out, points); });
   const std::string setting =
       concat(a.bound, " proposal, ", a.trace.kind, " trace, ", labels.size(0), " items of ", a.data, ", ", a.draws,

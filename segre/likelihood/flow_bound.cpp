@@ -171,6 +171,8 @@ LogWeights FlowBound::draws(const torch::Tensor& labels, int64_t first_draw, int
     const OneThread alone;
     for (int64_t k = begin; k < end; ++k) work(spans[k]);
   });
+  if (!results.isfinite().all().item<bool>())
+    fail("the flow led to weights that are not finite; the model's weights may be damaged");
   results = results.view({N, K, 3});
   const auto distance = results.select(2, 1);
   // Between two rules with probes lies mostly the probes' noise, which averages out.

@@ -87,6 +87,8 @@ ItemScores FreeBound::operator()(const torch::Tensor& labels) const {
   });
   if (N == 0) return {torch::empty({0}, torch::kFloat64), torch::empty({0}, torch::kFloat64)};
   const auto pairs = torch::cat(estimates).cpu();  // [N, pairs]
+  if (!pairs.isfinite().all().item<bool>())
+    fail("the network gave endpoints that are not finite; the model's weights may be damaged");
   const auto strata = pairs.view({N, -1, kPairsPerStratum});
   const auto n_strata = static_cast<double>(strata.size(1));
   // The mean of two independent values has the variance (difference / 2)^2 on average.

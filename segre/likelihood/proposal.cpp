@@ -5,6 +5,7 @@
 
 #include "segre/oracle/joint_oracle.h"
 #include "segre/path/path_sample.h"
+#include "segre/simplex/tangent.h"
 #include "segre/space/blocks.h"
 
 namespace segre {
@@ -47,7 +48,9 @@ ProposalDraw draw_from_balls(const Space& space, const Path& path, const torch::
     const auto all = torch::full({1}, mass_each, wide.options());
     const double sigma = radius / chi_square_quantile(all, c - 1).sqrt().template item<double>();
     const auto squared = chi_square_quantile(in[1].select(-1, 0) * mass_each, c - 1);  // |offset / sigma|^2
-    const auto direction = in[0] / in[0].norm(2, -1, /*keepdim=*/true);
+    // Float32 noise of two labels is equal once in ten million draws and then points nowhere.
+    const auto length = in[0].norm(2, -1, /*keepdim=*/true);
+    const auto direction = torch::where(length > 0.0, in[0] / length, tangent_basis(c, wide.options()).select(1, 0));
     const double log_volume =
         static_cast<double>(c - 1) * std::log(sigma * std::sqrt(2.0 * std::numbers::pi)) + std::log(mass_each);
     log_rho += (-0.5 * squared - log_volume).sum(-1);

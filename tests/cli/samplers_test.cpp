@@ -20,7 +20,7 @@ TEST(CliSamplers, WritesATableAndAPageAndNamesTheKnee) {
   const auto result = run_program({"samplers", run.string(), "--out", out.string(), "--count", "40",
                                    "--reference-steps", "50", "--data", "coupled"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.out, "where at most 0.05% of the labels differ from the reference:\n"));
+  EXPECT_TRUE(contains(result.out, "where at most 0.5% of the labels differ from the reference:\n"));
   EXPECT_TRUE(contains(result.out, "\n  fewest: ")) << result.out;
 
   const auto rows = read_csv(out / "samplers.csv");

@@ -8,6 +8,7 @@
 #include "segre/likelihood/free_bound.h"
 #include "segre/likelihood/summary.h"
 #include "segre/path/path_sample.h"
+#include "segre/space/blocks.h"
 #include "tests/support/reference.h"
 #include "tests/support/statistics.h"
 
@@ -110,6 +111,16 @@ TEST(OracleBounds, TheBallIsValidAndLoosensAsTheFlowSharpens) {
     before = gap;
   }
   EXPECT_NEAR(before, -79.0, 3.0);  // t1 = 0.6: -83 for a labeling with log p = -3.8
+}
+
+TEST(OracleBounds, BallsStandNoiseThatPointsNowhere) {
+  const Space space = test::small_mixed_space();
+  const auto path = make_e_geodesic(0.01);
+  const auto labels = test::some_labels(space, 2);
+  const auto draw = draw_from_balls(space, *path, labels, torch::zeros({2, space.n_coordinates()}, torch::kFloat64),
+                                    torch::full({2, 3}, 0.5, torch::kFloat64), 0.8);
+  EXPECT_TRUE(draw.v.isfinite().all().item<bool>());
+  EXPECT_TRUE(torch::equal(argmax_labels(space, draw.v), labels)) << "inside the balls";
 }
 
 TEST(OracleBounds, TheRayIsServedToo) {

@@ -10,18 +10,18 @@ namespace segre {
 namespace {
 
 // A small UNet with weights that are not zero at the end, in float32.
-Model image_model() {
+Model image_model(torch::Device device = torch::kCPU) {
   Experiment recipe;
   recipe.net.kind = NetKind::unet;
   recipe.net.unet.channels = 32;
   recipe.net.unet.channel_mult = {1, 1};
   recipe.net.unet.res_blocks = 1;
   recipe.net.unet.attention_at = {4};
-  Model model = make_model(recipe, Space::uniform(Layout::image, {8, 8}, 2), torch::kCPU);
+  Model model = make_model(recipe, Space::uniform(Layout::image, {8, 8}, 2), device);
   const torch::NoGradGuard no_grad;
   uint64_t seed = 1;
   for (const auto& [name, parameter] : model.field().parameters())
-    parameter.add_(test::noise(parameter.sizes(), ++seed, torch::kFloat32), 0.05);
+    parameter.add_(test::noise(parameter.sizes(), ++seed, torch::kFloat32).to(device), 0.05);
   return model;
 }
 
@@ -58,6 +58,28 @@ TEST(Scores, AreTheSameBitsOnOneAndTwoThreads) {
   }
   const test::Threads threads(2);
   EXPECT_TRUE(torch::equal(bound(labels).log_p, one));
+}
+
+TEST(Scores, CudaAgreesWithTheCpuAndWithItself_CUDA) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
+  at::globalContext().setAllowTF32CuDNN(false);
+  const Flow on_cpu = flow_of(image_model());
+  const Flow on_gpu = flow_of(image_model(torch::kCUDA));
+  const auto labels = test::some_labels(on_cpu.space, 64);
+  const FreeBound free(on_gpu, TimeDensity(1.0), {.times = 8});
+  const auto all = free(labels);
+  // Sums over 64 pixels in another order, through a network whose float32 errors are about 1e-6.
+  const auto reference = FreeBound(on_cpu, TimeDensity(1.0), {.times = 8})(labels).log_p;
+  EXPECT_LT(((all.log_p - reference) / reference).abs().max().item<double>(), 1e-4);
+  expect_equal(free(labels.narrow(0, 17, 1)).log_p, all.log_p.narrow(0, 17, 1));
+  for (const TraceKind kind : {TraceKind::exact, TraceKind::hutchinson}) {
+    const FlowBoundOptions options{.trace = {.kind = kind}, .draws = 2, .panels = 1};
+    const auto few = labels.slice(0, 0, 3);
+    const auto there = FlowBound(on_gpu, options)(few).values;
+    const auto here = FlowBound(on_cpu, options)(few).values;
+    EXPECT_LT((there - here).abs().max().item<double>(), 0.02);  // 15 traces of 64 derivatives each, summed
+    expect_equal(FlowBound(on_gpu, options)(few.narrow(0, 1, 1)).values, there.narrow(0, 1, 1));
+  }
 }
 
 TEST(Scores, SeedsOfItemsDependOnLabelsAndSeed) {
