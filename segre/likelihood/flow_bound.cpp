@@ -128,52 +128,59 @@ torch::Tensor FlowBound::trajectory_error(const torch::Tensor& v) const {
   return (arrive(1) - arrive(2)).abs() * (16.0 / 15.0);
 }
 
-LogWeights FlowBound::draws(const torch::Tensor& labels, int64_t first_draw, int64_t K) const {
-  const torch::NoGradGuard no_grad;
-  check_labels(flow_.space, labels);
-  const int64_t N = labels.size(0);
-  const auto seeds = item_seeds(labels, options_.seed);
-  const auto device = flow_.options.device();
-  // Rows [item, draw] in blocks; on the CPU a block never holds two items, so that each is computed as if alone.
-  struct Span {
-    int64_t first, count;
-  };
+// Rows [item, draw] in blocks; on the CPU a block never holds two items, so that each is computed as if alone.
+std::vector<FlowBound::Span> FlowBound::blocks_of(int64_t n_items, int64_t n_draws) const {
   const int64_t most = rows_per_block(flow_);
+  const int64_t together = flow_.options.device().is_cpu() ? n_draws : n_items * n_draws;
   std::vector<Span> spans;
-  const int64_t together = device.is_cpu() ? K : N * K;
-  for (int64_t group = 0; group < N * K; group += together)
+  for (int64_t group = 0; group < n_items * n_draws; group += together)
     for (int64_t first = 0; first < together; first += most)
       spans.push_back({group + first, std::min(most, together - first)});
-  auto results = torch::zeros({N * K, 3}, torch::kFloat64);
-  const auto work = [&](const Span& span) {
-    std::vector<int64_t> items;
-    std::vector<int64_t> numbers;
-    std::vector<uint64_t> row_seeds;
-    for (int64_t row = span.first; row < span.first + span.count; ++row) {
-      items.push_back(row / K);
-      numbers.push_back(first_draw + row % K);
-      row_seeds.push_back(seeds[row / K]);
-    }
-    const auto rows = draw(labels.index_select(0, torch::tensor(items)).to(device), row_seeds, numbers);
-    auto out = results.narrow(0, span.first, span.count);
-    out.narrow(1, 0, 2).copy_(weigh(rows));
-    // The first draw of each item tells the error of its trajectories.
-    std::vector<int64_t> firsts;
-    for (int64_t row = 0; row < span.count; ++row)
-      if (numbers[row] == 0) firsts.push_back(row);
-    if (firsts.empty()) return;
+  return spans;
+}
+
+// [count, 3]: log weight, distance between the two rules, and for an item's draw 0 the error of its trajectory.
+torch::Tensor FlowBound::results_of(const Span& span, const torch::Tensor& labels, const std::vector<uint64_t>& seeds,
+                                    int64_t first_draw, int64_t n_draws) const {
+  std::vector<int64_t> items;
+  std::vector<int64_t> numbers;
+  std::vector<uint64_t> row_seeds;
+  std::vector<int64_t> firsts;
+  for (int64_t row = 0; row < span.count; ++row) {
+    const int64_t place = span.first + row;
+    items.push_back(place / n_draws);
+    numbers.push_back(first_draw + place % n_draws);
+    row_seeds.push_back(seeds[items.back()]);
+    if (numbers.back() == 0) firsts.push_back(row);
+  }
+  const auto device = flow_.options.device();
+  const auto rows = draw(labels.index_select(0, torch::tensor(items)).to(device), row_seeds, numbers);
+  auto error = torch::zeros({span.count, 1}, torch::kFloat64);
+  if (!firsts.empty()) {
     const auto places = torch::tensor(firsts);
-    out.select(1, 2).index_copy_(0, places, trajectory_error(rows.proposal.v.index_select(0, places.to(device))));
-  };
+    const auto v = rows.proposal.v.index_select(0, places.to(device));
+    error.index_copy_(0, places, trajectory_error(v).unsqueeze(1));
+  }
+  return torch::cat({weigh(rows), error}, 1);
+}
+
+LogWeights FlowBound::draws(const torch::Tensor& labels, int64_t first, int64_t count) const {
+  const torch::NoGradGuard no_grad;
+  check_labels(flow_.space, labels);
+  const auto seeds = item_seeds(labels, options_.seed);
+  const auto spans = blocks_of(labels.size(0), count);
   const auto n_spans = static_cast<int64_t>(spans.size());
-  at::parallel_for(0, n_spans, device.is_cpu() ? 1 : std::max<int64_t>(1, n_spans), [&](int64_t begin, int64_t end) {
+  auto results = torch::empty({labels.size(0) * count, 3}, torch::kFloat64);
+  const int64_t grain = flow_.options.device().is_cpu() ? 1 : std::max<int64_t>(1, n_spans);
+  at::parallel_for(0, n_spans, grain, [&](int64_t begin, int64_t end) {
     const torch::NoGradGuard no_grad_here;
     const OneThread alone;
-    for (int64_t k = begin; k < end; ++k) work(spans[k]);
+    for (int64_t k = begin; k < end; ++k)
+      results.narrow(0, spans[k].first, spans[k].count).copy_(results_of(spans[k], labels, seeds, first, count));
   });
   if (!results.isfinite().all().item<bool>())
     fail("the flow led to weights that are not finite; the model's weights may be damaged");
-  results = results.view({N, K, 3});
+  results = results.view({labels.size(0), count, 3});
   const auto distance = results.select(2, 1);
   // Between two rules with probes lies mostly the probes' noise, which averages out.
   const auto quadrature_error = trace_.is_exact() ? distance.abs().mean(1) : distance.mean(1).abs();

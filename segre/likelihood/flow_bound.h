@@ -45,6 +45,12 @@ class FlowBound {
 
  private:
   struct Rows;  // draws of items, on the device
+  struct Span {
+    int64_t first, count;
+  };
+  std::vector<Span> blocks_of(int64_t n_items, int64_t n_draws) const;
+  torch::Tensor results_of(const Span& span, const torch::Tensor& labels, const std::vector<uint64_t>& seeds,
+                           int64_t first_draw, int64_t n_draws) const;
   Rows draw(const torch::Tensor& labels, const std::vector<uint64_t>& seeds, const std::vector<int64_t>& draws) const;
   torch::Tensor weigh(const Rows& rows) const;                   // [R, 2]: log weight, distance between the two rules
   torch::Tensor trajectory_error(const torch::Tensor& v) const;  // [R]

@@ -44,8 +44,8 @@ torch::Tensor FreeBound::pair_estimates(const torch::Tensor& labels, const std::
     noise[item] = reference_noise(flow_.space, {seeds[item], Purpose::likelihood_noise}, 0, pairs, flow_.options);
   }
   const auto stratum = torch::arange(pairs, torch::kFloat64).div(kPairsPerStratum, "floor");
-  const auto [t, density] =
-      density_.at((u.to(torch::kFloat64) + stratum) / static_cast<double>(pairs / kPairsPerStratum));
+  const int64_t n_strata = pairs / kPairsPerStratum;
+  const auto [t, density] = density_.at((u.to(torch::kFloat64) + stratum) / static_cast<double>(n_strata));
 
   // Rows [item, pair, sign].
   const auto signed_noise = torch::stack({noise, -noise}, 2).view({-1, S});

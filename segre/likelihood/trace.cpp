@@ -22,9 +22,6 @@ torch::Tensor quadratic_form(const FieldFunction& endpoint, const std::vector<to
   return (gradient.detach() * in[2]).sum(1, /*keepdim=*/false, torch::kFloat64);
 }
 
-// Rows take several times the memory of a plain evaluation while they are differentiated.
-int64_t differentiated_rows(const Flow& flow) { return rows_per_block(flow); }
-
 }  // namespace
 
 torch::Tensor variable_of_direction(const Space& space) {
@@ -75,7 +72,7 @@ Trace::Trace(Flow flow, const TraceOptions& options)
       options_(options),
       class_of_(probe_classes(flow_.space, options)),
       products_([endpoint = flow_.endpoint](const auto& in) { return quadratic_form(endpoint, in); },
-                differentiated_rows(flow_), flow_.options.device()) {
+                rows_per_block(flow_), flow_.options.device()) {
   if (options_.probes < 1) fail_input("probes = ", options_.probes, ": expected at least 1");
   n_classes_ = class_of_.numel() > 0 ? class_of_.max().item<int64_t>() + 1 : 0;
   class_of_ = class_of_.to(flow_.options.device());

@@ -24,7 +24,7 @@ torch::Tensor sum_of_entries(const Space& space, const torch::Tensor& table, con
 
 Measure independent(const Space& space, const torch::Tensor& counts) {
   const auto smoothed = counts.to(torch::kFloat64) + kHalf;
-  const auto variable = space.variable_of_coordinate(torch::kCPU);
+  const auto& variable = space.variable_of_coordinate(torch::kCPU);
   const auto totals =
       torch::zeros({space.n_variables()}, torch::kFloat64).index_add_(0, variable, smoothed).index_select(0, variable);
   const auto nats = -(smoothed / totals).log();

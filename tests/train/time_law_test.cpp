@@ -180,5 +180,18 @@ TEST(TimeLaw, NatsOfAnExactModelAreTheEntropyOfTheData) {
   }
 }
 
+TEST(TimeLaw, SpreadOfACheckpointFollowsTheRootOfTheInformation) {
+  const double t1 = 0.5;
+  // Without a law times are uniform.
+  const auto u = torch::tensor({0.25, 0.75}, torch::kFloat64);
+  EXPECT_LT(test::max_difference(TimeLaw::spread({}, t1).at(u).t, u * t1), 1e-12);
+  auto sum = torch::ones({64}, torch::kFloat64);
+  sum.slice(0, 32, 64) = 9.0;  // the later half has nine times the information: three times the density
+  const auto density = TimeLaw::spread({{"time_law.sum", sum}, {"time_law.mass", torch::ones_like(sum)}}, t1);
+  const auto [t, p] = density.at(torch::tensor({0.01, 0.99}, torch::kFloat64));
+  const double uniform = kUniformShare / t1;
+  EXPECT_NEAR((p[1].item<double>() - uniform) / (p[0].item<double>() - uniform), 3.0, 1e-9);
+}
+
 }  // namespace
 }  // namespace segre
