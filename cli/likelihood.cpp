@@ -248,8 +248,7 @@ void add_likelihood(CLI::App& app, Context& /*context*/) {
   command->add_option("--precision", a->precision,
                       "of the network: float32, bfloat16 (CUDA), or auto: as trained for free, float32 otherwise");
   add_checkpoint_option(*command, a->checkpoint);
-  command->footer(
-      "Example: segre likelihood models/mnist --data idx:t10k-images-idx3-ubyte.gz?pad=2 --items 100 --out scores.csv");
+  command->footer("Example: segre likelihood models/mnist --data 'glyphs?pad=2' --items 20 --out scores.csv");
   command->callback([a] { likelihood(*a); });
 }
 

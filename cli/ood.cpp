@@ -182,7 +182,8 @@ void add_ood(CLI::App& app, Context& /*context*/) {
       paragraph("The table also has the nats themselves, their ratio and difference to simple models of the item, "
                 "their distance from the mean on training items, and baselines that need no model. It says so when a "
                 "baseline wins.") +
-      "Example: segre ood models/mnist --inside 'idx:data/t10k-images-idx3-ubyte.gz?pad=2' \\\n"
+      "Example, after 'segre data fetch NAME --to data' for mnist and omniglot:\n  segre ood models/mnist --inside "
+      "'idx:data/t10k-images-idx3-ubyte.gz?pad=2' \\\n"
       "  --outside 'omniglot:data/images_background_small1.zip?pad=2' --out ood");
   command->callback([arguments] { ood(*arguments); });
 }
