@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/scoring.h"
 #include "cli/trace_options.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
@@ -92,16 +93,7 @@ Scorer direct_scorer(const LikelihoodArguments& a, const Flow& flow, uint64_t se
 }
 
 ItemScores score_all(const Scorer& scorer, const torch::Tensor& labels) {
-  Progress progress("scoring", labels.size(0));
-  std::vector<torch::Tensor> log_p;
-  std::vector<torch::Tensor> std_error;
-  for (int64_t first = 0; first < labels.size(0); first += scorer.chunk) {
-    const auto part = scorer.score(labels.slice(0, first, first + scorer.chunk));
-    log_p.push_back(part.log_p);
-    std_error.push_back(part.std_error);
-    progress.update(std::min(labels.size(0), first + scorer.chunk));
-  }
-  return {torch::cat(log_p), torch::cat(std_error)};
+  return score_in_parts(scorer.score, labels, scorer.chunk, "scoring");
 }
 
 void write_out(const std::string& out, const std::function<void(std::ostream&)>& write) {

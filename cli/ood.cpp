@@ -3,9 +3,9 @@
 
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/scoring.h"
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
-#include "segre/core/progress.h"
 #include "segre/core/text.h"
 #include "segre/data/label_counts.h"
 #include "segre/data/relabel.h"
@@ -96,17 +96,7 @@ torch::Tensor label_counts(const Items& train) {
 }
 
 ItemScores bound_of(const FreeBound& bound, const torch::Tensor& labels, const std::string& what) {
-  Progress progress(what, labels.size(0));
-  std::vector<torch::Tensor> log_p;
-  std::vector<torch::Tensor> std_error;
-  const int64_t batch = kCallsAtOnce * bound.items_per_call();
-  for (int64_t first = 0; first < labels.size(0); first += batch) {
-    const auto scores = bound(labels.slice(0, first, std::min(first + batch, labels.size(0))));
-    log_p.push_back(scores.log_p);
-    std_error.push_back(scores.std_error);
-    progress.update(std::min(first + batch, labels.size(0)));
-  }
-  return {torch::cat(log_p), torch::cat(std_error)};
+  return score_in_parts(bound, labels, kCallsAtOnce * bound.items_per_call(), what);
 }
 
 ScoredItems score(const std::string& name, const char* what, const Chosen& items, const FreeBound& bound,

@@ -56,7 +56,7 @@ JointTable table_of(const OracleArguments& arguments, uint64_t seed) {
 void print_row(const std::string& name, const ItemScores& scores, const JointOracle& oracle, double seconds) {
   const auto error = scores.log_p - oracle.log_p(oracle.table().labelings);
   const auto n = static_cast<double>(error.size(0));
-  const Estimate sum = sum_of_probabilities(scores);
+  const Measured sum = sum_of_probabilities(scores);
   const auto rms = [](const torch::Tensor& x) { return std::sqrt(x.square().nanmean().item<double>()); };
   std::cout << std::left << std::setw(26) << name << std::right << std::setprecision(3) << std::setw(13)
             << error.mean().item<double>() << std::setw(12) << rms(scores.std_error) / std::sqrt(n) << std::setw(12)

@@ -9,7 +9,7 @@
 #include "cli/gather.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
-#include "segre/data/source.h"
+#include "segre/data/relabel.h"
 #include "segre/eval/sampler_quality.h"
 #include "segre/experiment/run.h"
 #include "segre/io/csv.h"
@@ -39,11 +39,7 @@ constexpr int64_t kMostDataItems = 10'000;
 
 std::optional<LabelSummary> summarise_data(const std::string& name, const Space& space) {
   if (name.empty()) return std::nullopt;
-  const auto source = open_source(name);
-  if (source->space().shape() != space.shape() || !torch::equal(source->space().offsets(), space.offsets()))
-    fail_input("--data ", name, " is a ", source->space().describe(), ", the model is of a ", space.describe());
-  const int64_t n = source->n_items() == 0 ? kMostDataItems : std::min(kMostDataItems, source->n_items());
-  return summarise_labels(space, source->rows(0, n));
+  return summarise_labels(space, first_items(space, *open_source(name), kMostDataItems, "--data " + name));
 }
 
 void write_csv(const fs::path& path, const QualityTable& table) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "segre/core/error.h"
+#include "segre/eval/roc.h"
 
 namespace segre {
 namespace {
@@ -13,14 +14,6 @@ constexpr double kTwoSided95 = 1.959963984540054;  // 97.5% quantile of the stan
 torch::Tensor checked(const torch::Tensor& values) {
   if (values.dim() != 1 || values.numel() < 2) fail_input("an interval needs at least two values");
   return values.to(torch::kCPU, torch::kFloat64).contiguous();
-}
-
-// For each of `values`, the share of `others` below it, equal ones counted half.
-torch::Tensor share_below(const torch::Tensor& values, const torch::Tensor& others) {
-  const auto sorted = std::get<0>(others.sort());
-  const auto below = torch::searchsorted(sorted, values, /*out_int32=*/false, /*right=*/false);
-  const auto up_to = torch::searchsorted(sorted, values, /*out_int32=*/false, /*right=*/true);
-  return (below + up_to).to(torch::kFloat64) / (2.0 * static_cast<double>(others.numel()));
 }
 
 double error_of_mean(const torch::Tensor& values) {
@@ -67,11 +60,12 @@ Estimate difference(const Estimate& x, const Estimate& y) {
 }
 
 Estimate probability_below(const torch::Tensor& lower, const torch::Tensor& higher) {
-  const auto x = checked(lower);
-  const auto y = checked(higher);
-  const auto of_y = share_below(y, x);        // how much of x each y exceeds
-  const auto of_x = 1.0 - share_below(x, y);  // how much of y exceeds each x
-  return normal_estimate(of_y.mean().item<double>(), std::hypot(error_of_mean(of_x), error_of_mean(of_y)), 0.0, 1.0);
+  const auto numbers = [](const torch::Tensor& values) {
+    const auto x = checked(values);
+    return std::vector<double>(x.data_ptr<double>(), x.data_ptr<double>() + x.numel());
+  };
+  const Roc found = roc(numbers(lower), numbers(higher));
+  return {found.auroc, found.low, found.high};
 }
 
 Estimate quantile_estimate(const torch::Tensor& values, double q) {

@@ -32,8 +32,8 @@ Estimate spread_estimate(const torch::Tensor& values);
 /// normal one).
 Estimate difference(const Estimate& x, const Estimate& y);
 
-/// Probability that a value of `lower` [N] is below a value of `higher` [M], ties counted half: the Mann-Whitney
-/// statistic over N M, also known as AUROC. Interval by DeLong's variance, which allows for ties. N, M >= 2.
+/// Probability that a value of `lower` [N] is below a value of `higher` [M], ties counted half: the AUROC of roc.h with
+/// its interval. N, M >= 2.
 Estimate probability_below(const torch::Tensor& lower, const torch::Tensor& higher);
 
 /// The q-quantile of independent values [N]; the interval lies between two of them, whose ranks the binomial law gives.

@@ -47,7 +47,7 @@ void require_possible(const ScoreSummary& s) {
          "), which no distribution of labels has: not a bound. Raise --panels, or use --trace exact");
 }
 
-Estimate sum_of_probabilities(const ItemScores& scores) {
+Measured sum_of_probabilities(const ItemScores& scores) {
   const auto p = scores.log_p.exp();
   // An unknown error counts as the whole value.
   const auto relative = torch::where(scores.std_error.isnan(), torch::ones_like(p), scores.std_error);

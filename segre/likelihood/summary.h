@@ -7,7 +7,7 @@
 namespace segre {
 
 /// A number with its standard error.
-struct Estimate {
+struct Measured {
   double value;
   double error;
 };
@@ -33,6 +33,6 @@ std::string describe(const ScoreSummary& summary, ScoreKind kind);
 void require_possible(const ScoreSummary& summary);
 
 /// sum of exp(log_p) over all labelings of a space: at most 1 for lower bounds. An unknown error counts as the value.
-Estimate sum_of_probabilities(const ItemScores& scores);
+Measured sum_of_probabilities(const ItemScores& scores);
 
 }  // namespace segre

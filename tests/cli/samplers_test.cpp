@@ -40,7 +40,7 @@ TEST(CliSamplers, DataOfAnotherKindAreRefused) {
   ASSERT_EQ(run_program(test::tiny_training("coupled", run, 3)).exit_code, 0);
   const auto result = run_program({"samplers", run.string(), "--out", (folder / "out").string(), "--data", "mixture"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_TRUE(contains(result.err, "segre: --data mixture is a "));
+  EXPECT_TRUE(contains(result.err, "segre: --data mixture: "));
   EXPECT_FALSE(fs::exists(folder / "out"));
 }
 

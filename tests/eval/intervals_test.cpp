@@ -103,7 +103,11 @@ TEST(ProbabilityBelow, HasDeLongsInterval) {
   for (const double v : of_y) variance += (v - mean) * (v - mean) / (8 * 9);
   const Estimate e = probability_below(x, y);
   EXPECT_NEAR(e.value, mean, 1e-12);
-  EXPECT_NEAR(e.low, mean - 1.959964 * std::sqrt(variance), 1e-6);
+  // On the logit scale, where the error is that of the mean over its slope.
+  const double centre = std::log(mean / (1.0 - mean));
+  const double reach = 1.959964 * std::sqrt(variance) / (mean * (1.0 - mean));
+  EXPECT_NEAR(e.low, 1.0 / (1.0 + std::exp(reach - centre)), 1e-6);
+  EXPECT_NEAR(e.high, 1.0 / (1.0 + std::exp(-reach - centre)), 1e-6);
 }
 
 TEST(ProbabilityBelow, CoversUnderTies) {

@@ -30,7 +30,7 @@ void expect_exact(const ItemScores& scores, const JointOracle& oracle, const std
   const double mean_error = std::sqrt(scores.std_error.square().sum().item<double>()) / N;
   EXPECT_LT(std::abs(error.mean().item<double>()), test::kSigmas * mean_error) << name;
   EXPECT_LT((error / scores.std_error).abs().max().item<double>(), test::kSigmas + 1.0) << name;
-  const Estimate sum = sum_of_probabilities(scores);
+  const Measured sum = sum_of_probabilities(scores);
   EXPECT_LT(sum.value, 1.0 + 3.0 * sum.error) << name;
   EXPECT_GT(sum.value, 1.0 - test::kSigmas * sum.error - 1e-3) << name;
 }
@@ -130,6 +130,29 @@ TEST(OracleBounds, TheRayIsServedToo) {
   EXPECT_LT((path.log_p - oracle.log_p(labels)).abs().max().item<double>(), 0.02);
   const FreeBound bound(flow_of(oracle), TimeDensity(1.0), {.times = 2048});
   expect_exact(bound(labels), oracle, "ray");
+}
+
+// Before labels are decided the readout matters: both bounds have the gap E[log P(alpha|v) - log w_alpha(v)], which the
+// oracle gives in closed form.
+TEST(OracleBounds, EarlyOnBothHaveTheGapOfTheReadout) {
+  const JointOracle oracle = oracle_of(test::binary_space(4));
+  const auto labels = enumerate_labelings(oracle.space());
+  const double t1 = 0.3;
+  auto expected = torch::empty({labels.size(0)}, torch::kFloat64);
+  for (int64_t k = 0; k < labels.size(0); ++k) {
+    const auto u_0 = reference_noise(oracle.space(), {5, Purpose::probe}, 0, 20'000, torch::kFloat64);
+    expected[k] = oracle.path_log_weights(labels[k], u_0, t1).mean();
+  }
+  // What is read early is smoother than p: rare labelings gain, the mean over p loses.
+  const auto log_p = oracle.log_p(labels);
+  EXPECT_LT((log_p.exp() * (expected - log_p)).sum().item<double>(), -0.02) << "a gap to be seen";
+  const auto path = mean_of_weights(FlowBound(flow_of(oracle), {.draws = 64, .t1 = t1})(labels));
+  const auto free = FreeBound(flow_of(oracle), TimeDensity(1.0), {.times = 4096, .t1 = t1})(labels);
+  for (const ItemScores& scores : {path, free}) {
+    const double error = std::sqrt(scores.std_error.square().sum().item<double>()) / 16.0;
+    EXPECT_LT(error, 0.02);
+    EXPECT_NEAR((scores.log_p - expected).mean().item<double>(), 0.0, 4.0 * error);
+  }
 }
 
 TEST(OracleBounds, LogMeanExpWithProbesIsRefused) {
