@@ -1,5 +1,6 @@
 // segre convergence: the paper's experiment on importance sampling, how soon the estimate of a bound settles.
 
+#include <cmath>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -11,7 +12,7 @@
 #include "segre/core/progress.h"
 #include "segre/data/relabel.h"
 #include "segre/eval/convergence.h"
-#include "segre/io/files.h"
+#include "segre/io/output.h"
 #include "segre/likelihood/summary.h"
 #include "segre/report/page.h"
 
@@ -42,24 +43,27 @@ LogWeights weigh_all(const Flow& flow, const FlowBoundOptions& options, const to
   const int64_t rows = flow.options.device().is_cpu() ? 4 : 2048;
   const int64_t per_call = std::max<int64_t>(1, rows / labels.size(0));
   const FlowBound bound(flow, options);
-  std::vector<torch::Tensor> parts;
-  torch::Tensor error;
+  std::optional<LogWeights> all;
   Progress progress("weighing", draws);
   for (int64_t first = 0; first < draws; first += per_call) {
-    const auto weights = bound.draws(labels, first, std::min(per_call, draws - first));
-    parts.push_back(weights.values);
-    if (!error.defined()) error = weights.integration_error;
+    const auto some = bound.draws(labels, first, std::min(per_call, draws - first));
+    all = all ? join_draws(*all, some) : some;
     progress.update(std::min(draws, first + per_call));
   }
-  return {torch::cat(parts, 1), error, options.trace};
+  return *all;
 }
 
 void write_csv(std::ostream& out, const std::vector<ConvergencePoint>& points) {
   out << "draws,relative_error,sd\n" << std::setprecision(8);
-  for (const auto& point : points) out << point.draws << ',' << point.mean << ',' << point.sd << '\n';
+  for (const auto& point : points) {
+    out << point.draws << ',' << point.mean << ',';
+    if (!std::isnan(point.sd)) out << point.sd;  // a single item has no spread
+    out << '\n';
+  }
 }
 
-void write_page(const fs::path& path, const std::vector<ConvergencePoint>& points, const std::string& setting) {
+void write_page(const fs::path& path, const std::vector<ConvergencePoint>& points, const std::string& setting,
+                const fs::path& plotly) {
   nlohmann::json x = nlohmann::json::array();
   nlohmann::json mean = x;
   nlohmann::json above = x;
@@ -89,38 +93,46 @@ void write_page(const fs::path& path, const std::vector<ConvergencePoint>& point
        {"showlegend", false},
        {"xaxis", {{"type", "log"}, {"title", {{"text", "draws per item"}}}, {"gridcolor", "#e6eaef"}}},
        {"yaxis", {{"title", {{"text", "relative error, %"}}}, {"rangemode", "tozero"}, {"gridcolor", "#e6eaef"}}}});
-  page.caption("Mean and standard deviation over items of the distance to the mean of all draws; lower is better.");
-  page.write(path, fs::path(share_folder()) / "plotly.min.js");
+  page.caption(
+      "Mean and standard deviation over items of the distance to the limit of many draws, for which the mean of all "
+      "draws stands (corrected for the draws they share), relative to it or to 1 nat if it is less; lower is better.");
+  page.write(path, plotly);
 }
 
-void converge(const ConvergenceArguments& a) {
+void converge(const ConvergenceArguments& a, const CLI::App& command) {
+  const fs::path plotly = plotly_file();
+  const OutputFolder out("--out", a.out, {"convergence.csv", "convergence.html"});
   const LoadedRun run =
       load_run(a.run, parse_device(a.device), parse_checkpoint(a.checkpoint), parse_precision(a.precision));
-  const auto labels = first_items(run.model.space(), *open_source(a.data), a.items, "--data " + a.data);
+  // Equal items share their draws: each labeling is followed once and counts as often as it occurs.
+  const auto [labels, counts, place] =
+      distinct_items(first_items(run.model.space(), *open_source(a.data), a.items, "--data " + a.data));
   FlowBoundOptions options{
       .trace = trace_options(a.trace), .t1 = a.t1, .mass = a.mass, .panels = a.panels, .seed = parse_seed(a.seed)};
   options.proposal = parse_proposal(a.bound);
-  std::error_code error;
-  fs::create_directories(a.out, error);
-  if (error) fail(a.out, ": cannot be made (", error.message(), ")");
+  require_trace_options_used(command, options.trace.kind);
+  require_used(command, "--mass", options.proposal == ProposalKind::ball, "--bound " + a.bound);
   const double start = now_seconds();
   const auto weights = weigh_all(flow_of(run.model), options, labels, a.draws);
   const double seconds = now_seconds() - start;
   const auto points = convergence_of(weights.values);
-  const auto summary = summarise(mean_of_weights(weights), run.model.space());
+  const auto summary = summarise(mean_of_weights(weights), run.model.space(), counts);
   require_possible(summary);
-  write_file_whole(fs::path(a.out) / "convergence.csv", [&](std::ostream& out) { write_csv(out, points); });
+  write_file_whole(out.path() / "convergence.csv", [&](std::ostream& file) { write_csv(file, points); });
   const std::string setting =
       concat(a.bound, " proposal, ", a.trace.kind, " trace, ", labels.size(0), " items of ", a.data, ", ", a.draws,
              " draws each. A weight scatters by ", weights.values.std(1).mean().item<double>(), " nats.");
-  write_page(fs::path(a.out) / "convergence.html", points, setting);
-  for (const auto& point : points)
+  write_page(out.path() / "convergence.html", points, setting, plotly);
+  for (const auto& point : points) {
     std::cout << std::setw(6) << point.draws << " draws: relative error " << std::setprecision(3) << 100.0 * point.mean
-              << "% (sd over items " << 100.0 * point.sd << "%)\n";
+              << '%';
+    if (!std::isnan(point.sd)) std::cout << " (sd over items " << 100.0 * point.sd << "%)";
+    std::cout << '\n';
+  }
   std::cerr << setting << '\n'
             << describe(summary, ScoreKind::lower_bound) << '\n'
             << labels.size(0) * a.draws << " trajectories in " << format_seconds(seconds) << "; wrote "
-            << (fs::path(a.out) / "convergence.html").string() << '\n';
+            << (out.path() / "convergence.html").string() << '\n';
 }
 
 }  // namespace
@@ -132,7 +144,7 @@ void add_convergence(CLI::App& app, Context& /*context*/) {
   command->add_option("--data", a->data, "SOURCE of the items")->required();
   command->add_option("--out", a->out, "folder for convergence.csv and convergence.html")->required();
   command->add_option("--items", a->items, "how many items")->check(CLI::Range(int64_t{2}, kMost));
-  command->add_option("--draws", a->draws, "per item; their mean is the reference")
+  command->add_option("--draws", a->draws, "per item; their mean stands for the limit")
       ->check(CLI::Range(int64_t{2}, kMost));
   command->add_option("--bound", a->bound, "path or ball, see 'segre likelihood --help'");
   command->add_option("--t1", a->t1, "time at which labels are read; default: the decision time");
@@ -147,7 +159,7 @@ void add_convergence(CLI::App& app, Context& /*context*/) {
   command->add_option("--device", a->device, "cpu, cuda or cuda:N");
   add_checkpoint_option(*command, a->checkpoint);
   command->footer("Example: segre convergence runs/pinwheel --data pinwheel --draws 200 --out convergence");
-  command->callback([a] { converge(*a); });
+  command->callback([a, command] { converge(*a, *command); });
 }
 
 }  // namespace segre::cli

@@ -28,6 +28,7 @@ enum class Purpose : uint64_t {
   diffusion_noise = 17,
   evaluation_rows = 18,
   calibration_rows = 19,
+  direct_noise = 20,
 };
 
 /// A counter-based source of random numbers: number `index` of a stream is a pure function of

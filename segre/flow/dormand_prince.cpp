@@ -53,9 +53,10 @@ torch::Tensor step_factor(const torch::Tensor& error, const torch::Tensor& error
 
 class DormandPrince final : public Integrator {
  public:
-  DormandPrince(const Flow& flow, double t1, double tolerance)
+  DormandPrince(const Flow& flow, double t1, double tolerance, int64_t most_attempts)
       : flow_(flow),
         tolerance_(tolerance),
+        most_attempts_(most_attempts),
         lands_(t1 >= flow.path->t_end()),
         stop_(lands_ ? (1.0 - kGapBeforeTheEnd) * t1 : t1),
         times_{0.0, t1},
@@ -117,7 +118,12 @@ class DormandPrince final : public Integrator {
   Arrival carry(const torch::Tensor& v_0, uint64_t /*first*/, const Observer& observe) const override {
     if (observe) observe(v_0, 0.0);
     Tensors rows = start(v_0);
+    int64_t attempts = 0;
     for (bool on_the_way = true; on_the_way;) {
+      if (attempts++ == most_attempts_)
+        fail("dopri5: ", most_attempts_, " attempts at a step with sample.tolerance = ", tolerance_,
+             " came to t = ", rows[kTime].min().item<double>(), " of ", stop_,
+             "; allow more, or choose a sampler with fixed steps");
       rows = observe ? attempt(rows) : graph_(rows);
       const auto flags = rows.back().to(torch::kCPU);
       rows.pop_back();
@@ -139,6 +145,7 @@ class DormandPrince final : public Integrator {
 
   Flow flow_;
   double tolerance_;
+  int64_t most_attempts_;
   bool lands_;   // on D at the path's end
   double stop_;  // where steps end
   std::vector<double> times_;
@@ -147,8 +154,8 @@ class DormandPrince final : public Integrator {
 
 }  // namespace
 
-std::unique_ptr<Integrator> make_dormand_prince(const Flow& flow, double t1, double tolerance) {
-  return std::make_unique<DormandPrince>(flow, t1, tolerance);
+std::unique_ptr<Integrator> make_dormand_prince(const Flow& flow, double t1, double tolerance, int64_t most_attempts) {
+  return std::make_unique<DormandPrince>(flow, t1, tolerance, most_attempts);
 }
 
 }  // namespace segre

@@ -19,7 +19,7 @@ Flow flow_of(const Model& model) {
           .endpoint = [model](const torch::Tensor& v, const torch::Tensor& t) { return model.endpoint(v, t); },
           .velocity = [model](const torch::Tensor& v,
                               const torch::Tensor& t) { return velocity_without_gradient(model, v, t); },
-          .from_logits = model.form() != Form::velocity,
+          .from_evidence = model.form() == Form::evidence,
           .n_activations = model.field().n_activations()};
 }
 
@@ -33,7 +33,7 @@ Flow flow_of(const JointOracle& oracle) {
               [oracle, endpoint](const torch::Tensor& v, const torch::Tensor& t) {
                 return velocity_from_endpoint(oracle.path(), endpoint(v, t), v, t);
               },
-          .from_logits = true,
+          .from_evidence = true,
           .n_activations = oracle.table().p.size(0)};
 }
 

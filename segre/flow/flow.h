@@ -16,9 +16,9 @@ struct Flow {
   torch::TensorOptions options;  ///< type and device of v and t
   FieldFunction endpoint;        ///< D [B, S]: differentiable in v where gradients are on
   FieldFunction velocity;        ///< F [B, S]: without gradients, fused where the kernels serve
-  bool from_logits = false;      ///< whether D is a mean of corners by construction, so that its derivatives vanish
-                                 ///< where labels are decided
-  int64_t n_activations = 0;     ///< numbers that one row keeps inside the network, for the memory budget
+  bool from_evidence = false;  ///< whether D = kappa (softmax(e + message) - 1/c): the derivative of a decided variable
+                               ///< is then that of its own evidence
+  int64_t n_activations = 0;   ///< numbers that one row keeps inside the network, for the memory budget
 };
 
 /// The flow a model has learned. Shares its weights; batch normalisation is set to its running statistics.

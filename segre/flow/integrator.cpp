@@ -112,7 +112,8 @@ Arrival Integrator::operator()(const torch::Tensor& v_0, uint64_t first, const O
 
 std::unique_ptr<Integrator> make_integrator(const Flow& flow, const IntegratorOptions& options) {
   check_sampler(options.sampler);
-  if (options.sampler == "dopri5") return make_dormand_prince(flow, options.t1, options.tolerance);
+  if (options.sampler == "dopri5")
+    return make_dormand_prince(flow, options.t1, options.tolerance, options.most_attempts);
   if (options.steps < 1) fail_input("sample.steps = ", options.steps, ": expected at least 1");
   return std::make_unique<FixedSteps>(flow, options);
 }

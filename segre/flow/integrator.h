@@ -19,10 +19,11 @@ bool is_deterministic(const std::string& sampler);
 
 struct IntegratorOptions {
   std::string sampler = "rk4";
-  int64_t steps = 5;        ///< of equal length in t; dopri5 chooses its own
-  double t1 = 0.0;          ///< where to stop, up to the path's end
-  double tolerance = 1e-3;  ///< error per step, relative to 1 + |v| (dopri5)
-  uint64_t seed = 1;        ///< of the noise on the way (sde)
+  int64_t steps = 5;               ///< of equal length in t; dopri5 chooses its own
+  double t1 = 0.0;                 ///< where to stop, up to the path's end
+  double tolerance = 1e-3;         ///< error per step, relative to 1 + |v| (dopri5)
+  uint64_t seed = 1;               ///< of the noise on the way (sde)
+  int64_t most_attempts = 10'000;  ///< at a step, of one batch; dopri5 gives up after so many
 };
 
 /// States that have arrived, and what it took.
@@ -54,7 +55,8 @@ std::unique_ptr<Integrator> make_integrator(const Flow& flow, const IntegratorOp
 
 /// Adaptive Dormand-Prince 5(4). Every row has its own time, step and error, so its result does not depend on the rows
 /// beside it; those that have arrived wait for the last. A path that ends is followed up to a hundredth before its end,
-/// where the pull on v would ask for ever smaller steps, and landed on D from there.
-std::unique_ptr<Integrator> make_dormand_prince(const Flow& flow, double t1, double tolerance);
+/// where the pull on v would ask for ever smaller steps, and landed on D from there. Error where a row has not arrived
+/// after `most_attempts` at a step, or where no step is small enough.
+std::unique_ptr<Integrator> make_dormand_prince(const Flow& flow, double t1, double tolerance, int64_t most_attempts);
 
 }  // namespace segre

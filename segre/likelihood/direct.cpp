@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "segre/core/error.h"
+#include "segre/core/memory.h"
 #include "segre/core/one_thread.h"
 #include "segre/path/path_sample.h"
 #include "segre/simplex/lift.h"
@@ -13,59 +14,113 @@ namespace segre {
 namespace {
 
 constexpr double kFewestEffective = 20.0;  // trajectories that must share a labeling's estimate
-constexpr int64_t kSteps = 32;             // Runge-Kutta steps to t1, of equal length in log(1 + a/s)
+// Runge-Kutta steps to t1, of equal length in log(1 + a/s), four evaluations each.
+constexpr int64_t kSteps = DirectSimulation::kEvaluationsPerDraw / 4;
+constexpr int64_t kPartsPerBlock = 8;  // of a block's trajectories, each in a group
 
-torch::Tensor simulate(const Flow& flow, const Carrier& carry, uint64_t first, int64_t count, double t1,
-                       uint64_t seed) {
-  auto x = reference_noise(flow.space, {seed, Purpose::sampling_noise}, first, count, flow.options);
-  const auto end = flow.path->at(t1);
-  const double length = std::log1p(end.a / end.s) / static_cast<double>(kSteps);
-  for (int64_t k = 0; k < kSteps; ++k) {
-    const auto time_of = [&](int64_t step) {
-      return flow.path->time_at(std::expm1(length * static_cast<double>(step)));
-    };
-    x = carry(x, time_of(k), time_of(k + 1), 1);
-  }
-  return end.s * x;
-}
-
-}  // namespace
-
-ItemScores direct_estimate(const Flow& flow, const torch::Tensor& labels, const DirectOptions& options) {
-  const torch::NoGradGuard no_grad;
+void check_direct(const Flow& flow, const torch::Tensor& labels, const DirectOptions& options) {
   check_labels(flow.space, labels);
   if (options.draws < 2) fail_input("draws = ", options.draws, ": expected at least 2");
   if (flow.space.n_labelings(kMaxDirectLabelings) > kMaxDirectLabelings)
     fail_input("direct simulation has to meet every labeling by chance; the ", flow.space.describe(), " has more than ",
                kMaxDirectLabelings, ": use the free or the path bound");
-  const double t1 = reading_time(flow.space, *flow.path, options.t1);
-  const Carrier carry(flow);
-  const auto hot = one_hot(flow.space, labels.to(flow.options.device()), flow.options.dtype(torch::kFloat64)).t();
-  const int64_t rows = rows_per_block(flow);
-  const int64_t n_blocks = (options.draws + rows - 1) / rows;
-  // Per block: log of the sums of p and of p^2 over its trajectories, [2, N].
-  std::vector<torch::Tensor> sums(n_blocks);
-  const bool on_cpu = flow.options.device().is_cpu();
-  at::parallel_for(0, n_blocks, on_cpu ? 1 : n_blocks, [&](int64_t begin, int64_t end) {
+}
+
+}  // namespace
+
+DirectSimulation::DirectSimulation(Flow flow, const torch::Tensor& labels, const DirectOptions& options)
+    : flow_(std::move(flow)),
+      options_(options),
+      t1_(reading_time(flow_.space, *flow_.path, options.t1)),
+      carry_(flow_) {
+  check_direct(flow_, labels, options);
+  hot_ = one_hot(flow_.space, labels.to(flow_.options.device()), flow_.options.dtype(torch::kFloat64)).t();
+  constexpr double kNothing = -std::numeric_limits<double>::infinity();
+  sums_ = torch::full({kGroups, labels.size(0)}, kNothing, torch::kFloat64);
+  squares_ = torch::full({labels.size(0)}, kNothing, torch::kFloat64);
+  group_draws_ = torch::zeros({kGroups}, torch::kFloat64);
+}
+
+torch::Tensor DirectSimulation::simulate(uint64_t first, int64_t count) const {
+  auto x = reference_noise(flow_.space, {options_.seed, Purpose::direct_noise}, first, count, flow_.options);
+  const auto end = flow_.path->at(t1_);
+  const double length = std::log1p(end.a / end.s) / static_cast<double>(kSteps);
+  for (int64_t k = 0; k < kSteps; ++k) {
+    const auto time_of = [&](int64_t step) {
+      return flow_.path->time_at(std::expm1(length * static_cast<double>(step)));
+    };
+    x = carry_(x, time_of(k), time_of(k + 1), 1);
+  }
+  return end.s * x;
+}
+
+// log T(W)_alpha of trajectories first ... first + count - 1 for all items: [count, N] on the device.
+torch::Tensor DirectSimulation::log_probabilities(uint64_t first, int64_t count) const {
+  const auto v = simulate(first, count);
+  const auto log_W = options_.matched ? matched_readout(flow_.space, *flow_.path, v, t1_) : log_lift(flow_.space, v);
+  return log_W.to(torch::kFloat64).matmul(hot_);
+}
+
+void DirectSimulation::add(int64_t draws) {
+  const torch::NoGradGuard no_grad;
+  const int64_t rows = rows_per_block(flow_);
+  const int64_t n_blocks = (draws + rows - 1) / rows;
+  struct Sums {
+    std::vector<torch::Tensor> parts;  // [N]: log of the sum of p
+    std::vector<int64_t> counts;
+    torch::Tensor squares;  // [N]
+  };
+  require_memory(8.0 * (kPartsPerBlock + 1) * static_cast<double>(n_blocks) * static_cast<double>(hot_.size(1) + 8),
+                 concat("direct simulation of ", draws, " trajectories"), torch::kCPU);
+  std::vector<Sums> blocks(n_blocks);
+  const bool on_cpu = flow_.options.device().is_cpu();
+  at::parallel_for(0, n_blocks, on_cpu ? 1 : std::max<int64_t>(1, n_blocks), [&](int64_t begin, int64_t end) {
     const torch::NoGradGuard no_grad_here;
     const OneThread alone;
     for (int64_t block = begin; block < end; ++block) {
-      const int64_t count = std::min(rows, options.draws - block * rows);
-      const auto v = simulate(flow, carry, static_cast<uint64_t>(block * rows), count, t1, options.seed);
-      const auto log_W = options.matched ? matched_readout(flow.space, *flow.path, v, t1) : log_lift(flow.space, v);
-      const auto log_p = log_W.to(torch::kFloat64).matmul(hot);  // [count, N]
-      sums[block] = torch::stack({log_p.logsumexp(0), (2.0 * log_p).logsumexp(0)}).cpu();
+      const auto log_p =
+          log_probabilities(static_cast<uint64_t>(n_draws_ + block * rows), std::min(rows, draws - block * rows));
+      for (const auto& part : log_p.tensor_split(kPartsPerBlock)) {
+        blocks[block].counts.push_back(part.size(0));
+        blocks[block].parts.push_back(part.size(0) > 0 ? part.logsumexp(0).cpu() : torch::Tensor());
+      }
+      blocks[block].squares = (2.0 * log_p).logsumexp(0).cpu();
     }
   });
-  const auto total = torch::stack(sums).logsumexp(0);  // [2, N]
-  const auto K = static_cast<double>(options.draws);
-  const auto log_p = total[0] - std::log(K);
+  for (int64_t block = 0; block < n_blocks; ++block) {
+    squares_ = torch::logaddexp(squares_, blocks[block].squares);
+    for (int64_t part = 0; part < kPartsPerBlock; ++part) {
+      if (blocks[block].counts[part] == 0) continue;
+      const int64_t group = ((n_draws_ / rows + block) * kPartsPerBlock + part) % kGroups;
+      sums_[group] = torch::logaddexp(sums_[group], blocks[block].parts[part]);
+      group_draws_[group] += blocks[block].counts[part];
+    }
+  }
+  n_draws_ += draws;
+  if (!squares_.isfinite().all().item<bool>())
+    fail("the flow led to states that are not finite; the model's weights may be damaged");
+}
+
+ItemScores DirectSimulation::scores() const {
+  const auto K = static_cast<double>(n_draws_);
+  const auto log_p = sums_.logsumexp(0) - std::log(K);
   // Relative variance of a draw: E p^2 / (E p)^2 - 1.
-  const auto relative = ((total[1] - std::log(K) - 2.0 * log_p).exp() - 1.0).clamp_min(0.0);
+  const auto relative = ((squares_ - std::log(K) - 2.0 * log_p).exp() - 1.0).clamp_min(0.0);
   // A labeling that a few trajectories decide has an error that cannot be told from them.
   const auto error = (relative / (K - 1.0)).sqrt();
   const auto too_few = K / (relative + 1.0) < kFewestEffective;
-  return {log_p, torch::where(too_few, torch::full_like(error, std::numeric_limits<double>::quiet_NaN()), error)};
+  const auto used = (group_draws_ > 0.0).nonzero().squeeze(1);
+  const auto share = (group_draws_.index_select(0, used) / K).unsqueeze(1);
+  return {.log_p = log_p,
+          .std_error = torch::where(too_few, torch::full_like(error, std::numeric_limits<double>::quiet_NaN()), error),
+          .integration = {},
+          .shared = (sums_.index_select(0, used) - std::log(K) - log_p).exp() - share};
+}
+
+ItemScores direct_estimate(const Flow& flow, const torch::Tensor& labels, const DirectOptions& options) {
+  DirectSimulation simulation(flow, labels, options);
+  simulation.add(options.draws);
+  return simulation.scores();
 }
 
 }  // namespace segre

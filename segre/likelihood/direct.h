@@ -17,9 +17,41 @@ inline constexpr int64_t kMaxDirectLabelings = 1 << 16;
 
 /// The paper's joint representation p_alpha = E[T(W)_alpha], simulated: trajectories of the flow run from noise to t1,
 /// and log T(W)_alpha = sum_i log W_{i, alpha_i} is averaged over them in the log domain. An unbiased estimate of p, no
-/// bound; the error grows as labelings get rare, so it serves small spaces only (InputError otherwise),
-/// and is NaN where too few trajectories came near a labeling to tell.
-/// labels [N, n] int64; the same trajectories serve all items.
+/// bound; the error grows as labelings get rare, so it serves small spaces only (InputError otherwise), and is NaN if
+/// too few trajectories came near a labeling to know it. The same trajectories serve all items: ItemScores::shared says
+/// how the items' errors hang together. Their noise is a stream of its own, so samples of the same seed are independent
+/// of them.
+class DirectSimulation {
+ public:
+  /// labels [N, n] int64.
+  DirectSimulation(Flow flow, const torch::Tensor& labels, const DirectOptions& options);
+
+  /// Evaluations of the network that a trajectory takes.
+  static constexpr int64_t kEvaluationsPerDraw = 128;
+
+  /// Runs so many more trajectories. Error if the flow leads to numbers that are not finite.
+  void add(int64_t draws);
+  int64_t draws() const { return n_draws_; }
+  /// At least two trajectories.
+  ItemScores scores() const;
+
+ private:
+  static constexpr int64_t kGroups = 64;
+  torch::Tensor simulate(uint64_t first, int64_t count) const;
+  torch::Tensor log_probabilities(uint64_t first, int64_t count) const;
+
+  Flow flow_;
+  DirectOptions options_;
+  double t1_;
+  Carrier carry_;
+  torch::Tensor hot_;  // [S, N] float64: the items' labels
+  int64_t n_draws_ = 0;
+  torch::Tensor sums_;         // [kGroups, N]: log of the sum of p over a group's trajectories
+  torch::Tensor squares_;      // [N]: log of the sum of p^2 over all
+  torch::Tensor group_draws_;  // [kGroups]
+};
+
+/// The estimate from options.draws trajectories.
 ItemScores direct_estimate(const Flow& flow, const torch::Tensor& labels, const DirectOptions& options);
 
 }  // namespace segre

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "segre/core/error.h"
+#include "segre/core/memory.h"
 #include "segre/core/one_thread.h"
 #include "segre/likelihood/quadrature.h"
 #include "segre/path/path_sample.h"
@@ -11,12 +12,24 @@
 namespace segre {
 namespace {
 
+constexpr double kMostSteps = 1e4;                       // from one node to the next; usual are a few
 constexpr uint64_t kDrawStride = 0x9e3779b97f4a7c15ULL;  // odd: keeps the signs' seeds of an item's draws apart
 
 torch::Tensor standard_error(const torch::Tensor& values) {  // [N, K] -> [N]
   if (values.size(1) < 2)
     return torch::full({values.size(0)}, std::numeric_limits<double>::quiet_NaN(), torch::kFloat64);
   return values.std(1) / std::sqrt(static_cast<double>(values.size(1)));
+}
+
+// What quadrature adds to an item's mean, from the distances between its two rules over the draws: [N, K] -> [N]. The
+// 15-node rule is better than its distance from the 7-node rule says, so this errs on the safe side. With probes most
+// of the distance is their noise, which averages out and is part of the draws' own scatter: only what exceeds twice its
+// standard error counts.
+torch::Tensor systematic_part(const torch::Tensor& distances, bool exact_trace) {
+  const auto mean = distances.mean(1);
+  if (exact_trace || distances.size(1) < 2) return mean;
+  const auto beyond = mean.square() - 4.0 * standard_error(distances).square();
+  return torch::copysign(beyond.clamp_min(0.0).sqrt(), mean);
 }
 
 }  // namespace
@@ -51,6 +64,8 @@ void FlowBound::make_nodes() {
       nodes_.push_back({flow_.path->time_at(sigma), scale * rule.weights[k], scale * rule.gauss_weights[k]});
     }
   }
+  for (size_t k = 0; k < nodes_.size(); ++k)  // what takes too many is said before any work
+    steps_between(nodes_[k].t, k + 1 < nodes_.size() ? nodes_[k + 1].t : t1_);
 }
 
 FlowBound::Rows FlowBound::draw(const torch::Tensor& labels, const std::vector<uint64_t>& seeds,
@@ -110,7 +125,22 @@ int64_t FlowBound::steps_between(double from, double to) const {
   const double kappa = flow_.path->corner_scale(flow_.space.max_labels());
   const double sigma = high.a / high.s;
   const double length = (sigma - low.a / low.s) * 0.5 * kappa * kappa * sigma;
+  if (!(length < kMostSteps))
+    fail_input("t1 = ", t1_, ": from there the ball takes ", length, " steps between two times, at most ", kMostSteps,
+               " are taken; choose an earlier t1, or --bound path");
   return std::max(options_.steps_per_node, static_cast<int64_t>(std::ceil(length)));
+}
+
+int64_t FlowBound::evaluations_per_draw() const {
+  constexpr int64_t kPerStep = 4;
+  constexpr int64_t kPerProduct = 3;
+  int64_t evaluations = 0;
+  double before = 0.0;
+  for (const Node& node : nodes_) {
+    evaluations += kPerStep * steps_between(before, node.t) + kPerProduct * trace_.n_products();
+    before = node.t;
+  }
+  return evaluations + kPerStep * steps_between(before, t1_);
 }
 
 torch::Tensor FlowBound::trajectory_error(const torch::Tensor& v) const {
@@ -125,7 +155,7 @@ torch::Tensor FlowBound::trajectory_error(const torch::Tensor& v) const {
     return reference_log_density(flow_.space, x.to(torch::kFloat64)).cpu();
   };
   // Halved steps have 1/16 of the error.
-  return (arrive(1) - arrive(2)).abs() * (16.0 / 15.0);
+  return (arrive(1) - arrive(2)) * (16.0 / 15.0);
 }
 
 // Rows [item, draw] in blocks; on the CPU a block never holds two items, so that each is computed as if alone.
@@ -167,6 +197,9 @@ torch::Tensor FlowBound::results_of(const Span& span, const torch::Tensor& label
 LogWeights FlowBound::draws(const torch::Tensor& labels, int64_t first, int64_t count) const {
   const torch::NoGradGuard no_grad;
   check_labels(flow_.space, labels);
+  constexpr double kBytesPerDraw = 5 * 8;  // three results, and a place in a span
+  require_memory(kBytesPerDraw * static_cast<double>(labels.size(0)) * static_cast<double>(count),
+                 concat(count, " draws of each of ", labels.size(0), " items"), torch::kCPU);
   const auto seeds = item_seeds(labels, options_.seed);
   const auto spans = blocks_of(labels.size(0), count);
   const auto n_spans = static_cast<int64_t>(spans.size());
@@ -181,10 +214,28 @@ LogWeights FlowBound::draws(const torch::Tensor& labels, int64_t first, int64_t 
   if (!results.isfinite().all().item<bool>())
     fail("the flow led to weights that are not finite; the model's weights may be damaged");
   results = results.view({labels.size(0), count, 3});
-  const auto distance = results.select(2, 1);
-  // Between two rules with probes lies mostly the probes' noise, which averages out.
-  const auto quadrature_error = trace_.is_exact() ? distance.abs().mean(1) : distance.mean(1).abs();
-  return {results.select(2, 0).contiguous(), quadrature_error + results.select(2, 2).select(1, 0), options_.trace};
+  return {results.select(2, 0).contiguous(), results.select(2, 1).contiguous(),
+          results.select(2, 2).select(1, 0).contiguous(), options_.trace};
+}
+
+torch::Tensor LogWeights::integration_error() const {
+  const auto distance = systematic_part(distances, trace.kind == TraceKind::exact);
+  // The two must not cancel by chance.
+  return torch::copysign(distance.abs() + trajectory.abs(), distance);
+}
+
+LogWeights join_draws(const LogWeights& first, const LogWeights& second) {
+  return {torch::cat({first.values, second.values}, 1), torch::cat({first.distances, second.distances}, 1),
+          first.trajectory, first.trace};
+}
+
+LogWeights join_items(const std::vector<LogWeights>& parts) {
+  const auto join = [&](torch::Tensor LogWeights::*member) {
+    std::vector<torch::Tensor> all;
+    for (const LogWeights& part : parts) all.push_back(part.*member);
+    return torch::cat(all);
+  };
+  return {join(&LogWeights::values), join(&LogWeights::distances), join(&LogWeights::trajectory), parts.front().trace};
 }
 
 void require_exact_trace(const TraceOptions& trace) {
@@ -196,8 +247,7 @@ void require_exact_trace(const TraceOptions& trace) {
 }
 
 ItemScores mean_of_weights(const LogWeights& weights) {
-  const auto spread = standard_error(weights.values);
-  return {weights.values.mean(1), (spread.square() + weights.integration_error.square()).sqrt()};
+  return {weights.values.mean(1), standard_error(weights.values), weights.integration_error()};
 }
 
 ItemScores log_mean_of_weights(const LogWeights& weights) {
@@ -206,7 +256,7 @@ ItemScores log_mean_of_weights(const LogWeights& weights) {
   const auto log_mean = weights.values.logsumexp(1) - std::log(K);
   // The relative spread of the weights is the spread of the logarithm of their mean.
   const auto spread = standard_error((weights.values - log_mean.unsqueeze(1)).exp());
-  return {log_mean, (spread.square() + weights.integration_error.square()).sqrt()};
+  return {log_mean, spread, weights.integration_error()};
 }
 
 }  // namespace segre

@@ -20,10 +20,19 @@ struct FlowBoundOptions {
 
 /// Weights of draws: log nu_t1(v) + log P(alpha | v) - log rho(v) with v ~ rho.
 struct LogWeights {
-  torch::Tensor values;             ///< [N, draws] float64 on the CPU
-  torch::Tensor integration_error;  ///< [N] float64: estimate, of the mean over an item's draws
-  TraceOptions trace;               ///< how they were found
+  torch::Tensor values;      ///< [N, draws] float64 on the CPU
+  torch::Tensor distances;   ///< [N, draws] float64: between the two quadrature rules
+  torch::Tensor trajectory;  ///< [N] float64: what steps of half the length change, for draw 0; 0 without it
+  TraceOptions trace;        ///< how they were found
+
+  /// Signed estimate of what integration adds to the mean of an item's weights: [N].
+  torch::Tensor integration_error() const;
 };
+
+/// The draws of `second` after those of `first`, of the same items.
+LogWeights join_draws(const LogWeights& first, const LogWeights& second);
+/// The items of all parts, one after the other.
+LogWeights join_items(const std::vector<LogWeights>& parts);
 
 /// The flow's own likelihood, bounded from below by importance sampling:
 ///
@@ -41,6 +50,8 @@ class FlowBound {
   /// The same for draws number first ... first + count - 1. Only draw 0 tells the error of trajectories.
   LogWeights draws(const torch::Tensor& labels, int64_t first, int64_t count) const;
   double t1() const { return t1_; }
+  /// What a draw costs in evaluations of the network, a derivative counted as three.
+  int64_t evaluations_per_draw() const;
   const FlowBoundOptions& options() const { return options_; }
 
  private:

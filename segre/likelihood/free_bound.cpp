@@ -1,8 +1,10 @@
 #include "segre/likelihood/free_bound.h"
 
 #include "segre/core/error.h"
+#include "segre/core/memory.h"
 #include "segre/core/one_thread.h"
 #include "segre/path/path_sample.h"
+#include "segre/simplex/lift.h"
 #include "segre/space/blocks.h"
 
 namespace segre {
@@ -16,9 +18,15 @@ constexpr int64_t kRowsPerStratum = 2 * kPairsPerStratum;
 FreeBound::FreeBound(Flow flow, const TimeDensity& density, const FreeOptions& options)
     : flow_(std::move(flow)),
       density_(density.up_to(reading_time(flow_.space, *flow_.path, options.t1))),
-      options_(options) {
+      options_(options),
+      control_(flow_) {
   if (options_.times < kRowsPerStratum || options_.times % kRowsPerStratum != 0)
     fail_input("times = ", options_.times, ": expected a multiple of ", kRowsPerStratum);
+  constexpr double kRowsPerTime = 6;  // noise with both signs, corner, state, endpoint and their difference
+  const auto numbers = static_cast<double>(options_.times) * static_cast<double>(flow_.space.n_coordinates());
+  require_memory(kRowsPerTime * static_cast<double>(flow_.options.dtype().itemsize()) * numbers,
+                 concat("an item of the ", flow_.space.describe(), " at ", options_.times, " times"),
+                 flow_.options.device());
   const auto body = [endpoint = flow_.endpoint](const std::vector<torch::Tensor>& in) {
     const torch::NoGradGuard no_grad;
     return endpoint(in[0], in[1]);
@@ -32,7 +40,19 @@ int64_t FreeBound::items_per_block() const {
 
 int64_t FreeBound::items_per_call() const { return items_per_block() * at::get_num_threads(); }
 
-torch::Tensor FreeBound::pair_estimates(const torch::Tensor& labels, const std::vector<uint64_t>& seeds) const {
+struct FreeBound::Rows {
+  int64_t n_items, n_pairs;
+  torch::Tensor labels{};  // [R, n], R = items * pairs * 2
+  torch::Tensor corner{};  // [R, S]
+  torch::Tensor noise{};   // [R, S]
+  torch::Tensor v{};       // [R, S]
+  torch::Tensor t{};       // [R]
+  torch::Tensor weight{};  // [items, pairs] float64: of |u - D|^2 in the integral
+
+  torch::Tensor mean_of_signs(const torch::Tensor& rows) const { return rows.view({n_items, n_pairs, 2}).mean(2); }
+};
+
+FreeBound::Rows FreeBound::draw_rows(const torch::Tensor& labels, const std::vector<uint64_t>& seeds) const {
   const auto k = static_cast<int64_t>(seeds.size());
   const int64_t pairs = options_.times / 2;
   const int64_t S = flow_.space.n_coordinates();
@@ -46,24 +66,47 @@ torch::Tensor FreeBound::pair_estimates(const torch::Tensor& labels, const std::
   const auto stratum = torch::arange(pairs, torch::kFloat64).div(kPairsPerStratum, "floor");
   const int64_t n_strata = pairs / kPairsPerStratum;
   const auto [t, density] = density_.at((u.to(torch::kFloat64) + stratum) / static_cast<double>(n_strata));
-
-  // Rows [item, pair, sign].
-  const auto signed_noise = torch::stack({noise, -noise}, 2).view({-1, S});
-  const auto each = [&](const torch::Tensor& per_pair) {  // [k, pairs] -> [rows, 1]
+  const auto each = [&](const torch::Tensor& per_pair) {  // [k, pairs] -> [R, 1]
     return per_pair.to(flow_.options).unsqueeze(2).expand({k, pairs, 2}).reshape({-1, 1});
   };
-  const auto row_labels = labels.repeat_interleave(2 * pairs, 0);
-  const auto corner = corners(flow_.space, *flow_.path, row_labels, flow_.options);
   const auto at = flow_.path->at(t);
-  const auto D = (*endpoint_)({each(at.a) * corner + each(at.s) * signed_noise, each(t).squeeze(1)});
-  const auto error = (corner - D).square().sum(1, /*keepdim=*/false, torch::kFloat64);
-  const auto weight = (information_rate(at) / density).to(error.device());
+  Rows rows{.n_items = k, .n_pairs = pairs};
+  rows.labels = labels.repeat_interleave(2 * pairs, 0);
+  rows.corner = corners(flow_.space, *flow_.path, rows.labels, flow_.options);
+  rows.noise = torch::stack({noise, -noise}, 2).view({-1, S});
+  rows.v = each(at.a) * rows.corner + each(at.s) * rows.noise;
+  rows.t = each(t).squeeze(1);
+  rows.weight = (information_rate(at) / density).to(flow_.options.device());
+  return rows;
+}
 
+torch::Tensor FreeBound::log_q_of(const torch::Tensor& labels) const {
+  if (!options_.control) return {};
+  return control_.log_q(labels, [this](const torch::Tensor& v, const torch::Tensor& t) {
+    return (*endpoint_)({v, t});
+  });
+}
+
+torch::Tensor FreeBound::pair_estimates(const torch::Tensor& labels, const torch::Tensor& log_q,
+                                        const std::vector<uint64_t>& seeds) const {
+  const Rows rows = draw_rows(labels, seeds);
+  const auto D = (*endpoint_)({rows.v, rows.t});
+  const auto error = (rows.corner - D).square().sum(1, /*keepdim=*/false, torch::kFloat64);
   const auto end = flow_.path->at(t1());
-  const auto read = matched_readout(flow_.space, *flow_.path, end.a * corner + end.s * signed_noise, t1());
-  const auto misread = pick(flow_.space, read, row_labels).sum(1, /*keepdim=*/false, torch::kFloat64);
-  const auto mean_of_signs = [&](const torch::Tensor& rows) { return rows.view({k, pairs, 2}).mean(2); };
-  return weight * mean_of_signs(error) - mean_of_signs(misread);
+  const auto read = matched_readout(flow_.space, *flow_.path, end.a * rows.corner + end.s * rows.noise, t1());
+  const auto misread = pick(flow_.space, read, rows.labels).sum(1, /*keepdim=*/false, torch::kFloat64);
+  const auto estimates = rows.weight * rows.mean_of_signs(error) - rows.mean_of_signs(misread);
+  return log_q.defined() ? estimates - pair_controls(rows, labels, log_q, read) : estimates;
+}
+
+torch::Tensor FreeBound::pair_controls(const Rows& rows, const torch::Tensor& labels, const torch::Tensor& log_q,
+                                       const torch::Tensor& read) const {
+  const auto row_log_q = log_q.repeat_interleave(2 * rows.n_pairs, 0);
+  const auto error = control_.squared_error(row_log_q, rows.v, rows.t, rows.corner);
+  const auto posterior = log_lift(flow_.space, read + row_log_q);
+  const auto misread = pick(flow_.space, posterior, rows.labels).sum(1, /*keepdim=*/false, torch::kFloat64);
+  const auto answer = -pick(flow_.space, log_q, labels).sum(1, /*keepdim=*/true, torch::kFloat64);  // [items, 1]
+  return rows.weight * rows.mean_of_signs(error) - rows.mean_of_signs(misread) - answer;
 }
 
 ItemScores FreeBound::operator()(const torch::Tensor& labels) const {
@@ -75,17 +118,20 @@ ItemScores FreeBound::operator()(const torch::Tensor& labels) const {
   const int64_t per_block = items_per_block();
   const int64_t n_blocks = (N + per_block - 1) / per_block;
   std::vector<torch::Tensor> estimates(n_blocks);
+  // On a GPU blocks have a fixed number of rows: one for many items. On the CPU each item is computed as if alone.
+  const auto all_log_q = device.is_cpu() || N == 0 ? torch::Tensor() : log_q_of(labels.to(device));
   at::parallel_for(0, n_blocks, device.is_cpu() ? 1 : std::max<int64_t>(1, n_blocks), [&](int64_t begin, int64_t end) {
     const torch::NoGradGuard no_grad_here;
     const OneThread alone;
     for (int64_t block = begin; block < end; ++block) {
       const int64_t first = block * per_block;
       const int64_t last = std::min(N, first + per_block);
-      estimates[block] =
-          pair_estimates(labels.slice(0, first, last).to(device), {seeds.begin() + first, seeds.begin() + last});
+      const auto some = labels.slice(0, first, last).to(device);
+      const auto log_q = all_log_q.defined() ? all_log_q.slice(0, first, last) : log_q_of(some);
+      estimates[block] = pair_estimates(some, log_q, {seeds.begin() + first, seeds.begin() + last});
     }
   });
-  if (N == 0) return {torch::empty({0}, torch::kFloat64), torch::empty({0}, torch::kFloat64)};
+  if (N == 0) return {.log_p = torch::empty({0}, torch::kFloat64), .std_error = torch::empty({0}, torch::kFloat64)};
   const auto pairs = torch::cat(estimates).cpu();  // [N, pairs]
   if (!pairs.isfinite().all().item<bool>())
     fail("the network gave endpoints that are not finite; the model's weights may be damaged");
@@ -93,7 +139,7 @@ ItemScores FreeBound::operator()(const torch::Tensor& labels) const {
   const auto n_strata = static_cast<double>(strata.size(1));
   // The mean of two independent values has the variance (difference / 2)^2 on average.
   const auto variance = (strata.select(2, 0) - strata.select(2, 1)).square().sum(1) / (4.0 * n_strata * n_strata);
-  return {-pairs.mean(1), variance.sqrt()};
+  return {.log_p = -pairs.mean(1), .std_error = variance.sqrt()};
 }
 
 }  // namespace segre

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "segre/core/error.h"
 #include "segre/oracle/joint_oracle.h"
 #include "segre/path/path_sample.h"
 #include "segre/simplex/tangent.h"
@@ -22,6 +23,9 @@ ProposalDraw draw_from_path(const Space& space, const Path& path, const torch::T
 }
 
 torch::Tensor chi_square_quantile(const torch::Tensor& probability, int64_t dims) {
+  // Above 1 no bracket would ever be wide enough, and of NaN the bisection would make a 0.
+  if (!(probability >= 0.0).logical_and(probability <= 1.0).all().item<bool>())
+    fail("a quantile was asked of a probability that is not between 0 and 1");
   const auto shape = torch::full({1}, 0.5 * static_cast<double>(dims), probability.options());
   auto low = torch::zeros_like(probability);
   auto high = torch::full_like(probability, static_cast<double>(dims) + 1.0);

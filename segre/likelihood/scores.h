@@ -6,15 +6,41 @@
 
 namespace segre {
 
-/// What an estimator says about items, in nats.
+/// What an estimator says about items, in nats, with two kinds of error. Those of chance are independent between
+/// different labelings and average out over them; those of integration lean the same way for all items and do not.
 struct ItemScores {
   torch::Tensor log_p;      ///< [N] float64 on the CPU
-  torch::Tensor std_error;  ///< [N] float64: of log_p, errors of integration included; NaN where a single draw tells
-                            ///< nothing about its spread
+  torch::Tensor std_error;  ///< [N] float64: of chance; NaN if too little was drawn to know it
+  /// [N] float64: signed estimate of what integration adds to log_p; undefined if nothing is integrated.
+  torch::Tensor integration{};
+  /// [G, N] float64, if all items were estimated from the same draws: what each of G groups of draws contributed to
+  /// log_p, to first order and less the mean. Undefined if different labelings have draws of their own.
+  torch::Tensor shared{};
 };
+
+/// Error of each item alone, of chance and of integration: [N], NaN if unknown.
+torch::Tensor total_error(const ItemScores& scores);
+
+/// Standard error of chance of sum_k weights_k log_p_k, weights [N] float64; NaN if an item's is unknown. The items
+/// must be different labelings: equal ones have equal errors.
+double error_of_sum(const ItemScores& scores, const torch::Tensor& weights);
+
+/// The different labelings among items, in the order of their first appearance.
+struct DistinctItems {
+  torch::Tensor labels;  ///< [K, n]
+  torch::Tensor counts;  ///< [K] int64: how often each occurs
+  torch::Tensor place;   ///< [N] int64: which of them each item is
+};
+DistinctItems distinct_items(const torch::Tensor& labels);
+
+/// Scores of distinct labelings, repeated for the items: place [N] -> N items.
+ItemScores repeat_scores(const ItemScores& scores, const torch::Tensor& place);
 
 /// One seed per labeling [N, n] that depends on `seed` and its labels alone. Estimators draw an item's random numbers
 /// with it, so a score is a function of seed and item, wherever the item stands.
 std::vector<uint64_t> item_seeds(const torch::Tensor& labels, uint64_t seed);
+
+/// The seed of independent round number `round` of an estimate; round 0 has `seed` itself.
+uint64_t round_seed(uint64_t seed, int64_t round);
 
 }  // namespace segre

@@ -9,16 +9,48 @@
 #include "segre/core/error.h"
 
 namespace segre {
+namespace {
 
-ScoreSummary summarise(const ItemScores& scores, const Space& space) {
-  const int64_t N = scores.log_p.size(0);
-  if (N == 0) fail_input("there are no items to score");
-  const double root = std::sqrt(static_cast<double>(N));
-  return {.n_items = N,
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// Of sum_k weights_k log_p_k: what leans one way for all items, and what differs from item to item.
+double integration_error_of_sum(const ItemScores& scores, const torch::Tensor& weights) {
+  if (!scores.integration.defined()) return 0.0;
+  const auto parts = weights * scores.integration;
+  return std::hypot(parts.sum().item<double>(), parts.square().sum().sqrt().item<double>());
+}
+
+// Standard error of the mean of N items drawn from a population. The scores' spread is that of the items and that of
+// the estimates; only the first falls with the number of items if these repeat each other and so share their errors.
+double error_of_sampling(const ItemScores& scores, const torch::Tensor& share, double N, double estimation) {
+  if (N < 2.0) return kUnknown;
+  const double mean = (share * scores.log_p).sum().item<double>();
+  const double spread = (share * (scores.log_p - mean).square()).sum().item<double>() * N / (N - 1.0);
+  if (std::isnan(estimation)) return std::sqrt(spread * share.square().sum().item<double>());
+  const double by_chance = (share * scores.std_error.square()).sum().item<double>();
+  return std::sqrt(std::max(0.0, spread - by_chance) / N + estimation * estimation);
+}
+
+}  // namespace
+
+double ScoreSummary::total_error() const {
+  return std::hypot(std::isnan(estimation_error) ? sampling_error : estimation_error, integration_error);
+}
+
+ScoreSummary summarise(const ItemScores& scores, const Space& space, const torch::Tensor& counts) {
+  const int64_t K = scores.log_p.size(0);
+  if (K == 0) fail_input("there are no items to score");
+  const auto times = counts.defined() ? counts.to(torch::kFloat64) : torch::ones({K}, torch::kFloat64);
+  const double N = times.sum().item<double>();
+  const auto share = times / N;
+  const double estimation = error_of_sum(scores, share);
+  return {.n_items = static_cast<int64_t>(N),
+          .n_distinct = K,
           .n_variables = space.n_variables(),
-          .log_p = scores.log_p.mean().item<double>(),
-          .sampling_error = N > 1 ? scores.log_p.std().item<double>() / root : std::numeric_limits<double>::quiet_NaN(),
-          .estimation_error = std::sqrt(scores.std_error.square().mean().item<double>()) / root};
+          .log_p = (share * scores.log_p).sum().item<double>(),
+          .sampling_error = error_of_sampling(scores, share, N, estimation),
+          .estimation_error = estimation,
+          .integration_error = integration_error_of_sum(scores, share)};
 }
 
 std::string describe(const ScoreSummary& s, ScoreKind kind) {
@@ -29,29 +61,44 @@ std::string describe(const ScoreSummary& s, ScoreKind kind) {
       << -s.log_p << " nats = " << -s.log_p / bit << " bits = " << -s.log_p / bit / n
       << " bits per variable (divided by " << s.n_variables << " variables)\n"
       << std::setprecision(3);
-  if (s.n_items > 1)
-    out << "standard error of the mean over " << s.n_items << " items " << s.sampling_error << " nats; ";
   if (std::isnan(s.estimation_error)) {
-    out << "a single draw per item tells nothing about the error of estimation";
+    out << "standard error of estimation unknown: too little was drawn";
   } else {
-    out << "of estimation alone " << s.estimation_error << " nats";
+    out << "standard error of estimation " << s.estimation_error << " nats";
+  }
+  if (s.integration_error > 0.0) out << " by chance, " << s.integration_error << " by integration";
+  if (s.n_items > 1) {
+    out << "; " << std::hypot(s.sampling_error, s.integration_error) << " for the population of which these "
+        << s.n_items << " items are a sample";
+    if (s.n_distinct < s.n_items) out << " (" << s.n_distinct << " different)";
   }
   return out.str();
 }
 
 void require_possible(const ScoreSummary& s) {
-  const double error = std::isnan(s.estimation_error) ? s.sampling_error : s.estimation_error;
   if (!std::isfinite(s.log_p)) fail("the scores are not finite: the network gave no usable numbers");
+  // An unknown error excuses nothing.
+  const double error = std::isnan(s.total_error()) ? 0.0 : s.total_error();
   if (s.log_p > 3.0 * error)
-    fail("the mean of log p came out as ", s.log_p, " nats (standard error ", error,
-         "), which no distribution of labels has: not a bound. Raise --panels, or use --trace exact");
+    fail("the mean of log p came out as ", s.log_p, " nats (standard error ", s.total_error(),
+         "), which no distribution of labels has: not a bound. Raise panels, or use the exact trace");
+}
+
+void require_possible(const Measured& sum) {
+  if (sum.value > 1.0 + 5.0 * sum.error)
+    fail("the probabilities of all labelings sum to ", sum.value, " (standard error ", sum.error,
+         "), those of a bound to at most 1: not a bound. Raise panels, or use the exact trace");
 }
 
 Measured sum_of_probabilities(const ItemScores& scores) {
   const auto p = scores.log_p.exp();
+  const double integration = integration_error_of_sum(scores, p);
+  ItemScores known = scores;
   // An unknown error counts as the whole value.
-  const auto relative = torch::where(scores.std_error.isnan(), torch::ones_like(p), scores.std_error);
-  return {p.sum().item<double>(), (p * relative).square().sum().sqrt().item<double>()};
+  known.std_error = torch::where(scores.std_error.isnan(), torch::ones_like(p), scores.std_error);
+  // The exponential of an estimate leans up by half its variance; direct estimates are of p itself.
+  const double lean = scores.shared.defined() ? 0.0 : 0.5 * (p * known.std_error.square()).sum().item<double>();
+  return {p.sum().item<double>(), std::hypot(error_of_sum(known, p), integration, lean)};
 }
 
 }  // namespace segre

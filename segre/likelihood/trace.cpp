@@ -9,8 +9,9 @@
 namespace segre {
 namespace {
 
-// A variable with less than this spread of its label, 1 - sum_j pi_j^2, counts as decided: its own derivative is that
-// of its evidence, known in closed form, and tiny.
+// A variable with less than this spread of its label, 1 - sum_j pi_j^2, counts as decided. In the evidence form its own
+// derivative is that of its evidence, known in closed form, and tiny; what the message adds by depending on the
+// variable's own evidence is smaller still, the spread times kappa |dm_i/dv_i|. The other forms have no such term.
 constexpr double kDecidedSpread = 1e-5;
 
 // p^T (dD/dv) p for rows of states, times and probes.
@@ -82,7 +83,7 @@ torch::Tensor Trace::exact(const torch::Tensor& v, const torch::Tensor& D, doubl
   const auto direction_variable = variable_of_direction(flow_.space).to(v.device());
   auto total = torch::zeros({v.size(0)}, v.options().dtype(torch::kFloat64));
   auto wanted = torch::ones({v.size(0), flow_.space.n_dims()}, v.options().dtype(torch::kBool));
-  if (flow_.from_logits) {
+  if (flow_.from_evidence) {
     const auto kappa = variable_scales(flow_.space, *flow_.path, v.options().dtype(torch::kFloat64));
     const auto spread_of = reduce_blocks(flow_.space, {D.to(torch::kFloat64)}, [&](const auto& in) {
       const auto c = static_cast<double>(in[0].size(-1));

@@ -203,6 +203,42 @@ TEST(DormandPrince, ARowDoesNotDependOnTheRowsBesideIt) {
   EXPECT_FALSE(torch::equal(changed.v.slice(0, 6), together.v.slice(0, 6)));
 }
 
+TEST(DormandPrince, TheToleranceIsRelativeToLargeStates) {
+  const test::Threads one(1);
+  // dv/dt = 5 v: the same flow at every size, so that it takes the same steps far out.
+  Flow flow = exact_flow();
+  flow.velocity = [](const torch::Tensor& v, const torch::Tensor&) { return 5.0 * v; };
+  const auto v = start(flow, 4);
+  const auto integrator = make_integrator(flow, {.sampler = "dopri5", .t1 = 0.5, .tolerance = 1e-5});
+  const auto large = (*integrator)(1e6 * v, 0);
+  const auto larger = (*integrator)(1e9 * v, 0);
+  EXPECT_TRUE(torch::equal(large.n_evaluations, larger.n_evaluations));
+  EXPECT_LT(max_difference(larger.v / (1e9 * v), torch::full_like(v, std::exp(2.5))), 1e-3);
+  EXPECT_LT(large.n_evaluations.max().item<int64_t>(), 100);
+}
+
+TEST(DormandPrince, GivesUpAfterTooManyAttempts) {
+  const test::Threads one(1);
+  // Quiet up to t = 1/4, then shaking so fast that every step is tiny.
+  Flow flow = exact_flow();
+  flow.velocity = [](const torch::Tensor& v, const torch::Tensor& t) {
+    return (torch::where(t < 0.25, torch::zeros_like(t), (1e4 * t).sin() * 1e3)).unsqueeze(1).expand_as(v);
+  };
+  IntegratorOptions options{.sampler = "dopri5", .t1 = 0.5, .tolerance = 1e-4, .most_attempts = 60};
+  const std::string message = test::any_error([&] { carried(flow, options, start(flow, 2)); });
+  EXPECT_TRUE(test::contains(message, "dopri5: 60 attempts at a step with sample.tolerance = 0.0001 came to t = 0.2"));
+  EXPECT_TRUE(test::contains(message, " of 0.5; allow more, or choose a sampler with fixed steps"));
+  // A batch that arrives at its last attempt has arrived.
+  const Flow smooth = exact_flow();
+  const auto v = start(smooth, 1);
+  options.tolerance = 1e-6;
+  const auto arrival = (*make_integrator(smooth, options))(v, 0);
+  options.most_attempts = (arrival.n_evaluations.item<int64_t>() - 1) / 6;
+  EXPECT_TRUE(torch::equal(carried(smooth, options, v), arrival.v));
+  options.most_attempts -= 1;
+  EXPECT_TRUE(test::contains(test::any_error([&] { carried(smooth, options, v); }), "attempts at a step"));
+}
+
 TEST(DormandPrince, LandsOnTheCornersAtTheEndOfThePath) {
   const test::Threads one(1);
   const Flow flow = exact_flow();

@@ -2,13 +2,16 @@
 // then zero up to misread labels (1e-5), so what is left is noise and integration, both of which the estimators report.
 
 #include <cmath>
+#include <numbers>
 
 #include "segre/likelihood/direct.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
+#include "segre/likelihood/proposal.h"
 #include "segre/likelihood/summary.h"
 #include "segre/path/path_sample.h"
 #include "segre/space/blocks.h"
+#include "tests/support/messages.h"
 #include "tests/support/reference.h"
 #include "tests/support/statistics.h"
 
@@ -27,9 +30,10 @@ void expect_exact(const ItemScores& scores, const JointOracle& oracle, const std
   const auto labels = enumerate_labelings(oracle.space());
   const auto error = scores.log_p - oracle.log_p(labels);
   const auto N = static_cast<double>(labels.size(0));
-  const double mean_error = std::sqrt(scores.std_error.square().sum().item<double>()) / N;
+  const auto reported = total_error(scores);
+  const double mean_error = std::sqrt(reported.square().sum().item<double>()) / N;
   EXPECT_LT(std::abs(error.mean().item<double>()), test::kSigmas * mean_error) << name;
-  EXPECT_LT((error / scores.std_error).abs().max().item<double>(), test::kSigmas + 1.0) << name;
+  EXPECT_LT((error / reported).abs().max().item<double>(), test::kSigmas + 1.0) << name;
   const Measured sum = sum_of_probabilities(scores);
   EXPECT_LT(sum.value, 1.0 + 3.0 * sum.error) << name;
   EXPECT_GT(sum.value, 1.0 - test::kSigmas * sum.error - 1e-3) << name;
@@ -70,8 +74,10 @@ TEST(OracleBounds, TheReportedIntegrationErrorCoversTheTrueOne) {
     const auto weights = FlowBound(flow_of(oracle), {.draws = 2, .panels = panels})(labels);
     const auto error = weights.values.mean(1) - oracle.log_p(labels);
     // Over all items: for a single one the two rules may agree by chance.
-    EXPECT_LT(error.square().mean().item<double>(), weights.integration_error.square().mean().item<double>()) << panels;
-    EXPECT_LT(weights.integration_error.max().item<double>(), panels == 1 ? 1.0 : 0.1) << "and is no empty claim";
+    EXPECT_LT(error.square().mean().item<double>(), weights.integration_error().square().mean().item<double>())
+        << panels;
+    EXPECT_LT(weights.integration_error().abs().max().item<double>(), panels == 1 ? 1.0 : 0.1)
+        << "and is no empty claim";
   }
 }
 
@@ -105,7 +111,7 @@ TEST(OracleBounds, TheBallIsValidAndLoosensAsTheFlowSharpens) {
     fill_uniform(u, {3, Purpose::readout}, 0);
     const auto draw = draw_from_balls(oracle.space(), oracle.path(), many, noise, u, 0.8);
     const auto exact = oracle.log_density(draw.v, t1) + draw.log_ratio - oracle.log_p(many);
-    const double error = std::sqrt(scores.std_error.square().sum().item<double>()) / 64.0;
+    const double error = std::sqrt(total_error(scores).square().sum().item<double>()) / 64.0;
     EXPECT_NEAR(gap, exact.mean().item<double>(), test::kSigmas * error) << t1;
     EXPECT_LT(gap, before - 10.0) << t1;
     before = gap;
@@ -121,6 +127,69 @@ TEST(OracleBounds, BallsStandNoiseThatPointsNowhere) {
                                     torch::full({2, 3}, 0.5, torch::kFloat64), 0.8);
   EXPECT_TRUE(draw.v.isfinite().all().item<bool>());
   EXPECT_TRUE(torch::equal(argmax_labels(space, draw.v), labels)) << "inside the balls";
+}
+
+TEST(OracleBounds, BallsThatWouldTakeStepsWithoutEndAreRefused) {
+  const Flow flow = flow_of(oracle_of(test::binary_space(2)));
+  const auto message = test::input_error([&] { FlowBound(flow, {.proposal = ProposalKind::ball, .t1 = 1.0 - 1e-9}); });
+  EXPECT_TRUE(test::contains(message, "from there the ball takes "));
+  EXPECT_TRUE(test::contains(message, "at most 10000 are taken; choose an earlier t1, or --bound path"));
+}
+
+TEST(ChiSquareQuantile, IsThatOfTheTables) {
+  const auto p = torch::tensor({0.05, 0.5, 0.95, 0.999}, torch::kFloat64);
+  const auto of_1 = torch::tensor({0.003932140000, 0.454936423120, 3.841458820694, 10.827566170663}, torch::kFloat64);
+  const auto of_2 = -2.0 * (1.0 - p).log();
+  EXPECT_LT(test::max_difference(chi_square_quantile(p, 1), of_1), 1e-9);
+  EXPECT_LT(test::max_difference(chi_square_quantile(p, 2), of_2), 1e-9);
+  EXPECT_LT(chi_square_quantile(torch::zeros({1}, torch::kFloat64), 3).item<double>(), 1e-12);
+  EXPECT_TRUE(chi_square_quantile(torch::ones({1}, torch::kFloat64), 3).isfinite().all().item<bool>());
+}
+
+TEST(ChiSquareQuantile, OfWhatIsNotAProbabilityEndsWithAnError) {
+  for (const double p : {std::nan(""), 1.0001, -0.1})
+    EXPECT_EQ(test::any_error([&] { chi_square_quantile(torch::full({2}, p, torch::kFloat64), 3); }),
+              "a quantile was asked of a probability that is not between 0 and 1")
+        << p;
+}
+
+TEST(OracleBounds, TheBallsDensityIsThatOfNormalsCutOffAtTheirBalls) {
+  // Two binary variables: along its one direction each offset is a normal with standard deviation sigma, cut off at the
+  // radius, of whose mass sqrt(0.8) is inside.
+  const Space space = test::binary_space(2);
+  const auto path = make_e_geodesic(0.01);
+  const auto labels = torch::tensor({{0, 1}}, torch::kInt64);
+  const auto u = torch::tensor({{0.3, 0.9}}, torch::kFloat64);
+  const auto draw = draw_from_balls(space, *path, labels, test::tangent_noise(space, 1), u, 0.8);
+  const double inside = std::sqrt(0.8);
+  const double radius = path->corner_scale(2) / std::sqrt(2.0);
+  const double sigma =
+      radius / std::sqrt(chi_square_quantile(torch::full({1}, inside, torch::kFloat64), 1).item<double>());
+  const auto offset = draw.v - corners(space, *path, labels, torch::kFloat64);
+  double log_ratio = 0.0;
+  for (int64_t i = 0; i < 2; ++i) {
+    const double length = offset.slice(1, 2 * i, 2 * i + 2).norm().item<double>();
+    EXPECT_LT(length, radius);
+    // The share of the ball within this length is the uniform it came from.
+    EXPECT_NEAR(std::erf(length / sigma / std::sqrt(2.0)) / inside, u[0][i].item<double>(), 1e-9);
+    log_ratio += 0.5 * length * length / (sigma * sigma) + std::log(sigma * std::sqrt(2.0 * std::numbers::pi)) +
+                 std::log(inside);
+  }
+  EXPECT_NEAR(draw.log_ratio.item<double>(), log_ratio, 1e-9);
+}
+
+TEST(OracleBounds, EveryDrawOfAnItemHasProbesOfItsOwn) {
+  // An endpoint linear in v: with the same signs the error of the probed trace would be the same for every draw.
+  Flow flow = flow_of(oracle_of(test::binary_space(4)));
+  const auto A = 0.1 * test::noise({8, 8}, 3);
+  flow.endpoint = [A](const torch::Tensor& v, const torch::Tensor&) { return v.matmul(A); };
+  flow.from_evidence = false;
+  const auto labels = test::some_labels(flow.space, 1);
+  const FlowBoundOptions exact{.draws = 4, .panels = 1};
+  FlowBoundOptions probed = exact;
+  probed.trace.kind = TraceKind::hutchinson;
+  const auto error = FlowBound(flow, probed)(labels).values - FlowBound(flow, exact)(labels).values;
+  for (int64_t k = 1; k < 4; ++k) EXPECT_GT(std::abs((error[0][k] - error[0][0]).item<double>()), 1e-4) << "draw " << k;
 }
 
 TEST(OracleBounds, TheRayIsServedToo) {
@@ -166,6 +235,10 @@ TEST(OracleBounds, ImpossibleMeansAreNotReportedAsBounds) {
   const Space space = test::binary_space(2);
   const ItemScores scores{torch::full({10}, 0.5, torch::kFloat64), torch::full({10}, 0.1, torch::kFloat64)};
   EXPECT_THROW(require_possible(summarise(scores, space)), Error);
+  const ItemScores unknown{torch::full({1}, 0.5, torch::kFloat64), torch::full({1}, NAN, torch::kFloat64)};
+  EXPECT_THROW(require_possible(summarise(unknown, space)), Error) << "an unknown error excuses nothing";
+  EXPECT_THROW(require_possible(Measured{1.2, 0.03}), Error);
+  EXPECT_NO_THROW(require_possible(Measured{1.1, 0.03}));
   const ItemScores noisy{torch::full({10}, 0.05, torch::kFloat64), torch::full({10}, 0.1, torch::kFloat64)};
   EXPECT_NO_THROW(require_possible(summarise(noisy, space)));
 }

@@ -8,8 +8,8 @@
 namespace segre {
 namespace {
 
-// An evidence-form MLP on a small mixed table, in float64, with noise of this size added to its weights.
-Flow small_model(const Space& space, double weights = 0.0) {
+// An MLP on a small mixed table, in float64, with noise of this size added to its weights.
+Flow small_model(const Space& space, double weights = 0.0, Form form = Form::evidence) {
   Experiment recipe;
   recipe.net.kind = NetKind::mlp;
   recipe.net.hidden = {16};
@@ -19,8 +19,8 @@ Flow small_model(const Space& space, double weights = 0.0) {
   uint64_t seed = 1;
   for (const auto& [name, parameter] : fresh.field().parameters())
     parameter.add_(test::noise(parameter.sizes(), ++seed), weights);
-  return flow_of(Model(space, fresh.shared_path(), Form::evidence,
-                       std::shared_ptr<Field>(std::make_shared<Model>(fresh), &fresh.field())));
+  return flow_of(
+      Model(space, fresh.shared_path(), form, std::shared_ptr<Field>(std::make_shared<Model>(fresh), &fresh.field())));
 }
 
 // The trace by central differences along an orthonormal frame.
@@ -57,7 +57,7 @@ TEST(Trace, SkippingDecidedVariablesChangesNothing) {
   const Space space = test::small_mixed_space();
   Flow flow = small_model(space, /*weights=*/0.5);
   Flow plain = flow;
-  plain.from_logits = false;  // every direction is differentiated
+  plain.from_evidence = false;  // every direction is differentiated
   const auto v = test::tangent_noise(space, 50);
   const std::vector<uint64_t> seeds(50, 1);
   for (const double t : {0.2, 0.3, 0.4}) {
@@ -66,6 +66,23 @@ TEST(Trace, SkippingDecidedVariablesChangesNothing) {
     const auto all = Trace(plain, {.kind = TraceKind::exact})(v, D, t, seeds, 0);
     // What is left out is of the order of the spread squared, 1e-10, times kappa^2 a/s^2 of some hundred.
     EXPECT_LT(test::max_difference(skipped, all), 1e-6) << t;
+  }
+}
+
+// In the endpoint form a decided variable's derivative is whatever the network makes of it; the evidence's closed form,
+// some 1e-3 here, has no business there.
+TEST(Trace, DecidedVariablesOfTheEndpointFormAreDifferentiatedToo) {
+  const Space space = test::small_mixed_space();
+  const Flow flow = small_model(space, /*weights=*/2.0, Form::endpoint);
+  const auto v = test::tangent_noise(space, 40);
+  const double t = 0.5;
+  const auto D = flow.endpoint(v, torch::full({1}, t, torch::kFloat64)).detach();
+  const auto found = Trace(flow, {.kind = TraceKind::exact})(v, D, t, std::vector<uint64_t>(40, 1), 0);
+  const auto corner = D.abs().amax(1) / flow.path->corner_scale(4);
+  ASSERT_GT((corner > 0.74999).sum().item<int64_t>(), 5) << "rows with a decided variable of four labels";
+  for (int64_t k = 0; k < 40; ++k) {
+    const double expected = trace_by_differences(flow, v.narrow(0, k, 1), t);
+    EXPECT_NEAR(found[k].item<double>(), expected, 1e-6 * (1.0 + std::abs(expected))) << k;
   }
 }
 
@@ -88,6 +105,28 @@ TEST(Trace, ProbesAreUnbiased) {
     EXPECT_LT(scatter, 0.8 * scatter_before);
     scatter_before = scatter;
   }
+}
+
+TEST(Trace, EveryProbeOfEveryNumberHasSignsOfItsOwn) {
+  // D = v A: the quadratic form of a probe p is p^T A p, and the probes' signs are numbers of a known stream.
+  const Space space = test::small_mixed_space();
+  const auto A = test::noise({space.n_coordinates(), space.n_coordinates()}, 3);
+  Flow flow = small_model(space);
+  flow.endpoint = [A](const torch::Tensor& v, const torch::Tensor&) { return v.matmul(A); };
+  const std::vector<uint64_t> seeds{11, 12};
+  constexpr uint64_t kNumber = 3;
+  constexpr int64_t kProbes = 2;
+  auto expected = torch::zeros({2}, torch::kFloat64);
+  for (int64_t row = 0; row < 2; ++row)
+    for (int64_t draw = 0; draw < kProbes; ++draw) {
+      const auto first = static_cast<uint64_t>((kNumber * kProbes + draw) * space.n_dims());
+      const auto u = fill_uniform(torch::empty({1, space.n_dims()}), {seeds[row], Purpose::probe}, first);
+      const auto p = tangent_vectors(space, (2 * (u >= 0.5).to(torch::kFloat64) - 1));
+      expected[row] += p.matmul(A).mul(p).sum() / static_cast<double>(kProbes);
+    }
+  const auto v = test::tangent_noise(space, 2);
+  const auto found = Trace(flow, {.kind = TraceKind::hutchinson, .probes = kProbes})(v, v, 0.2, seeds, kNumber);
+  EXPECT_LT(test::max_difference(found, expected), 1e-12);
 }
 
 TEST(Trace, LatticeProbesPartitionTheDirections) {

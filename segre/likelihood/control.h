@@ -1,0 +1,38 @@
+#pragma once
+
+#include "segre/flow/flow.h"
+
+namespace segre {
+
+/// A control variate for the simulation-free bound: the same estimate, from the same noise, for a model of independent
+/// variables whose answer is known. With label probabilities q, that model's endpoint and posterior are
+///
+///   D_i = kappa_i (softmax(e_i + log q_i) - 1/c_i),    q(alpha | v_t1) ~ q exp(sum_i e_i),
+///
+/// and E[-log q(alpha | v_t1)] + int_0^t1 1/2 d/dt(a^2/s^2) E|u_alpha - D|^2 dt = -log q(alpha) holds exactly, for any
+/// q. Estimate less answer has mean 0, so it can be taken off the bound's estimate, and takes its noise along where the
+/// two models are alike. They are alike if q_i is what the model thinks of variable i once the others are half known:
+/// q = the label probabilities at the item's own mean state a u_alpha, less the item's own evidence, at the time when
+/// kappa a/s is kEvidenceStrength. One evaluation per item; the coefficient is 1, so nothing is fitted and nothing is
+/// biased.
+class IndependentControl {
+ public:
+  /// Where q is read off, as the distance between corners kappa a/s in units of the noise. On six binary variables and
+  /// on digits 1.0 to 2.0 are equally good.
+  static constexpr double kEvidenceStrength = 1.32;
+
+  explicit IndependentControl(Flow flow);
+
+  /// log q of items: labels [k, n] on the device -> [k, S] in the flow's type. `endpoint` evaluates D.
+  torch::Tensor log_q(const torch::Tensor& labels, const FieldFunction& endpoint) const;
+
+  /// |u_alpha - D|^2 of the independent model: states v [R, S] at times t [R], corners u_alpha [R, S] -> [R] float64.
+  torch::Tensor squared_error(const torch::Tensor& log_q, const torch::Tensor& v, const torch::Tensor& t,
+                              const torch::Tensor& corner) const;
+
+ private:
+  Flow flow_;
+  double t_;  // where q is read off
+};
+
+}  // namespace segre

@@ -1,0 +1,182 @@
+#include "segre/likelihood/refine.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace segre {
+namespace {
+
+// Scores items part by part, telling how far it is.
+template <class Score>
+void for_parts(const torch::Tensor& labels, int64_t part, const OnProgress& on_progress, Score&& score) {
+  const int64_t N = labels.size(0);
+  for (int64_t first = 0; first < N; first += part) {
+    score(labels.slice(0, first, first + part));
+    if (on_progress) on_progress(std::min(N, first + part), N);
+  }
+}
+
+// Of one row, in numbers; even a tiny network costs some time.
+double evaluation_cost(const Flow& flow) {
+  constexpr int64_t kLeast = 2000;
+  return static_cast<double>(kLeast + flow.n_activations + flow.space.n_coordinates());
+}
+
+class FreeRefinement final : public Refinement {
+ public:
+  FreeRefinement(Flow flow, TimeDensity density, const FreeOptions& options, torch::Tensor labels)
+      : flow_(std::move(flow)), density_(std::move(density)), options_(options), labels_(std::move(labels)) {}
+
+  void spend(int64_t count, const OnProgress& on_progress) override {
+    FreeOptions options = options_;
+    options.times = count;
+    options.seed = round_seed(options_.seed, n_rounds_++);
+    const FreeBound bound(flow_, density_, options);
+    std::vector<torch::Tensor> log_p;
+    std::vector<torch::Tensor> std_error;
+    for_parts(labels_, kCallsAtOnce * bound.items_per_call(), on_progress, [&](const torch::Tensor& part) {
+      const ItemScores scores = bound(part);
+      log_p.push_back(scores.log_p);
+      std_error.push_back(scores.std_error);
+    });
+    const auto weight = static_cast<double>(count);
+    const auto sum = weight * torch::cat(log_p);
+    const auto variance = (weight * torch::cat(std_error)).square();
+    sum_ = spent_ > 0 ? sum_ + sum : sum;
+    variance_ = spent_ > 0 ? variance_ + variance : variance;
+    spent_ += count;
+  }
+  int64_t spent() const override { return spent_; }
+  ItemScores scores() const override {
+    const auto weight = static_cast<double>(spent_);
+    return {.log_p = sum_ / weight, .std_error = variance_.sqrt() / weight};
+  }
+  int64_t unit() const override { return 4; }
+  int64_t first() const override { return options_.times; }
+  double cost() const override { return evaluation_cost(flow_) * static_cast<double>(labels_.size(0)); }
+
+ private:
+  static constexpr int64_t kCallsAtOnce = 8;  // between two looks at the clock
+  Flow flow_;
+  TimeDensity density_;
+  FreeOptions options_;
+  torch::Tensor labels_;
+  int64_t n_rounds_ = 0;
+  int64_t spent_ = 0;
+  torch::Tensor sum_, variance_;  // [K]
+};
+
+class FlowRefinement final : public Refinement {
+ public:
+  FlowRefinement(const Flow& flow, const FlowBoundOptions& options, bool log_mean, torch::Tensor labels)
+      : flow_(flow), bound_(flow, options), log_mean_(log_mean), labels_(std::move(labels)) {
+    if (log_mean) require_exact_trace(options.trace);
+  }
+
+  void spend(int64_t count, const OnProgress& on_progress) override {
+    // On the CPU an item for each thread, on a GPU some thousand rows.
+    const int64_t together =
+        flow_.options.device().is_cpu() ? at::get_num_threads() : std::max<int64_t>(1, 4096 / count);
+    std::vector<LogWeights> parts;
+    for_parts(labels_, together, on_progress,
+              [&](const torch::Tensor& part) { parts.push_back(bound_.draws(part, spent_, count)); });
+    const LogWeights found = join_items(parts);
+    weights_ = spent_ > 0 ? join_draws(weights_, found) : found;
+    spent_ += count;
+  }
+  int64_t spent() const override { return spent_; }
+  ItemScores scores() const override { return log_mean_ ? log_mean_of_weights(weights_) : mean_of_weights(weights_); }
+  int64_t first() const override { return bound_.options().draws; }
+  double cost() const override {
+    return evaluation_cost(flow_) * static_cast<double>(labels_.size(0)) *
+           static_cast<double>(bound_.evaluations_per_draw());
+  }
+
+ private:
+  Flow flow_;
+  FlowBound bound_;
+  bool log_mean_;
+  torch::Tensor labels_;
+  int64_t spent_ = 0;
+  LogWeights weights_;
+};
+
+class DirectRefinement final : public Refinement {
+ public:
+  DirectRefinement(const Flow& flow, const DirectOptions& options, const torch::Tensor& labels)
+      : flow_(flow), options_(options), simulation_(flow, labels, options) {}
+
+  void spend(int64_t count, const OnProgress& on_progress) override {
+    const int64_t per_call = rows_per_block(flow_) * at::get_num_threads();
+    for (int64_t done = 0; done < count; done += per_call) {
+      simulation_.add(std::min(per_call, count - done));
+      if (on_progress) on_progress(std::min(count, done + per_call), count);
+    }
+  }
+  int64_t spent() const override { return simulation_.draws(); }
+  ItemScores scores() const override { return simulation_.scores(); }
+  int64_t first() const override { return options_.draws; }
+  double cost() const override {
+    return evaluation_cost(flow_) * static_cast<double>(DirectSimulation::kEvaluationsPerDraw);
+  }
+
+ private:
+  Flow flow_;
+  DirectOptions options_;
+  DirectSimulation simulation_;
+};
+
+// A little more than the error so far asks for, since that is an estimate too.
+constexpr double kMargin = 1.1;
+constexpr double kUnknownFactor = 4.0;  // as long as the error is unknown
+
+int64_t wanted_count(const Refinement& refinement, const ErrorTarget::State& state, int64_t most) {
+  const double ratio = state.error / state.wanted;
+  const double factor = std::isfinite(ratio) ? ratio * ratio * kMargin : kUnknownFactor;
+  const double wanted = static_cast<double>(refinement.spent()) * factor;
+  const auto capped = static_cast<int64_t>(std::min(wanted, static_cast<double>(most)));
+  const int64_t more = capped - refinement.spent();
+  return (more + refinement.unit() - 1) / refinement.unit() * refinement.unit();
+}
+
+// An error is itself an estimate: from a few evaluations of a few items it may come out far too small, and stop the
+// work too early. Fewer items get a longer first round.
+constexpr double kFirstItems = 64.0;
+
+int64_t first_round(const Refinement& refinement, const ErrorTarget& target, int64_t most) {
+  const double factor = std::clamp(kFirstItems / target.n_effective, 1.0, kFirstItems);
+  const auto count = static_cast<int64_t>(std::ceil(factor * static_cast<double>(refinement.first())));
+  const int64_t unit = refinement.unit();
+  return std::min((count + unit - 1) / unit * unit, std::max(refinement.first(), most / unit * unit));
+}
+
+}  // namespace
+
+std::unique_ptr<Refinement> refine_free_bound(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
+                                              const torch::Tensor& labels) {
+  return std::make_unique<FreeRefinement>(flow, density, options, labels);
+}
+
+std::unique_ptr<Refinement> refine_flow_bound(const Flow& flow, const FlowBoundOptions& options, bool log_mean,
+                                              const torch::Tensor& labels) {
+  return std::make_unique<FlowRefinement>(flow, options, log_mean, labels);
+}
+
+std::unique_ptr<Refinement> refine_direct(const Flow& flow, const DirectOptions& options, const torch::Tensor& labels) {
+  return std::make_unique<DirectRefinement>(flow, options, labels);
+}
+
+Reached reach_error(Refinement& refinement, const ErrorTarget& target, const OnProgress& on_progress) {
+  const double affordable = std::min(9e15, ErrorTarget::kWork / std::max(1.0, refinement.cost()));
+  const int64_t most = std::max(refinement.first(), target.most > 0 ? target.most : static_cast<int64_t>(affordable));
+  refinement.spend(first_round(refinement, target, most), on_progress);
+  for (;;) {
+    const auto state = target.measure(refinement.scores());
+    if (state.error <= state.wanted) return {refinement.spent(), state, /*capped=*/false};
+    const int64_t more = wanted_count(refinement, state, most);
+    if (more <= 0) return {refinement.spent(), state, /*capped=*/true};
+    refinement.spend(more, on_progress);
+  }
+}
+
+}  // namespace segre

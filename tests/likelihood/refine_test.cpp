@@ -1,0 +1,120 @@
+// Evaluations are spent until an error is reached, and no longer.
+
+#include "segre/likelihood/refine.h"
+
+#include <cmath>
+
+#include "segre/likelihood/summary.h"
+#include "tests/support/reference.h"
+
+namespace segre {
+namespace {
+
+struct Setting {
+  JointOracle oracle{test::random_joint(test::binary_space(3), 7), make_e_geodesic(0.01)};
+  Flow flow = flow_of(oracle);
+  torch::Tensor labels = oracle.table().labelings;
+};
+
+// The error of the average is to be `nats`.
+ErrorTarget average_within(const Space& space, double nats, int64_t most = 0) {
+  ErrorTarget target;
+  target.measure = [=](const ItemScores& scores) {
+    return ErrorTarget::State{summarise(scores, space).estimation_error, nats};
+  };
+  target.most = most;
+  return target;
+}
+
+std::vector<std::unique_ptr<Refinement>> all_kinds(const Setting& s) {
+  std::vector<std::unique_ptr<Refinement>> kinds;
+  kinds.push_back(refine_free_bound(s.flow, TimeDensity(1.0), {.times = 32}, s.labels));
+  kinds.push_back(refine_flow_bound(s.flow, {.trace = {.kind = TraceKind::hutchinson}, .draws = 4, .panels = 1},
+                                    /*log_mean=*/false, s.labels));
+  kinds.push_back(refine_direct(s.flow, {.draws = 500}, s.labels));
+  return kinds;
+}
+
+TEST(Refine, EveryEstimatorReachesTheErrorAskedFor) {
+  const Setting s;
+  for (const auto& refinement : all_kinds(s)) {
+    const Reached reached = reach_error(*refinement, average_within(s.flow.space, 0.03), nullptr);
+    EXPECT_FALSE(reached.capped);
+    EXPECT_LE(reached.state.error, 0.03);
+    // A margin of a tenth over what the first rounds ask for, and the noise of their errors.
+    EXPECT_GT(reached.state.error, 0.015) << "more was spent than needed";
+    EXPECT_EQ(reached.spent, refinement->spent());
+    const auto scores = refinement->scores();
+    const double off = (scores.log_p - s.oracle.log_p(s.labels)).mean().item<double>();
+    EXPECT_LT(std::abs(off), 5.0 * 0.03);
+  }
+}
+
+TEST(Refine, StopsAtTheMostAndSaysSo) {
+  const Setting s;
+  for (const auto& refinement : all_kinds(s)) {
+    const int64_t most = 3 * refinement->first() + 1;
+    const Reached reached = reach_error(*refinement, average_within(s.flow.space, 1e-6, most), nullptr);
+    EXPECT_TRUE(reached.capped);
+    EXPECT_GT(reached.state.error, reached.state.wanted);
+    EXPECT_GE(reached.spent, most);
+    EXPECT_LT(reached.spent, most + refinement->unit());
+  }
+}
+
+TEST(Refine, AFirstRoundThatSufficesIsAllThereIs) {
+  const Setting s;
+  const auto refinement = refine_free_bound(s.flow, TimeDensity(1.0), {.times = 64, .seed = 3}, s.labels);
+  reach_error(*refinement, average_within(s.flow.space, 100.0), nullptr);
+  EXPECT_EQ(refinement->spent(), 64);
+  const FreeBound bound(s.flow, TimeDensity(1.0), {.times = 64, .seed = 3});
+  EXPECT_TRUE(torch::equal(refinement->scores().log_p, bound(s.labels).log_p));
+}
+
+TEST(Refine, RoundsHaveNoiseOfTheirOwn) {
+  const Setting s;
+  const auto free = refine_free_bound(s.flow, TimeDensity(1.0), {.times = 64}, s.labels);
+  free->spend(64, nullptr);
+  const auto one = free->scores();
+  free->spend(64, nullptr);
+  const auto two = free->scores();
+  EXPECT_GT(test::max_difference(one.log_p, two.log_p), 1e-3) << "the same noise again would change nothing";
+  // Twice the evaluations: half the variance.
+  const double ratio = two.std_error.square().mean().item<double>() / one.std_error.square().mean().item<double>();
+  EXPECT_NEAR(ratio, 0.5, 0.3);
+  EXPECT_NE(round_seed(1, 1), round_seed(1, 2));
+  EXPECT_EQ(round_seed(7, 0), 7U);
+}
+
+TEST(Refine, DrawsGoOnWhereTheyStopped) {
+  const Setting s;
+  const FlowBoundOptions options{.trace = {.kind = TraceKind::hutchinson}, .draws = 6, .panels = 1};
+  const auto flow = refine_flow_bound(s.flow, options, false, s.labels);
+  flow->spend(4, nullptr);
+  flow->spend(2, nullptr);
+  const auto whole = mean_of_weights(FlowBound(s.flow, options)(s.labels));
+  EXPECT_LT(test::max_difference(flow->scores().log_p, whole.log_p), 1e-9);
+  EXPECT_LT(test::max_difference(flow->scores().std_error, whole.std_error), 1e-9);
+  const auto direct = refine_direct(s.flow, {.draws = 3000}, s.labels);
+  direct->spend(2048, nullptr);
+  direct->spend(952, nullptr);
+  EXPECT_LT(test::max_difference(direct->scores().log_p, direct_estimate(s.flow, s.labels, {.draws = 3000}).log_p),
+            1e-9);
+}
+
+TEST(Refine, TellsHowFarItIs) {
+  const Setting s;
+  for (const auto& refinement : all_kinds(s)) {
+    std::vector<int64_t> done;
+    int64_t total = 0;
+    refinement->spend(refinement->first(), [&](int64_t now, int64_t all) {
+      done.push_back(now);
+      total = all;
+    });
+    ASSERT_FALSE(done.empty());
+    EXPECT_EQ(done.back(), total);
+  }
+}
+
+}  // namespace
+}  // namespace segre
