@@ -6,7 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/training_items.h"
 #include "segre/core/error.h"
+#include "segre/core/memory.h"
 #include "segre/core/progress.h"
 #include "segre/data/relabel.h"
 #include "segre/data/shuffle.h"
@@ -14,6 +16,7 @@
 #include "segre/eval/metric_text.h"
 #include "segre/experiment/run.h"
 #include "segre/experiment/training_data.h"
+#include "segre/io/output.h"
 #include "segre/report/evaluation_page.h"
 
 namespace segre::cli {
@@ -34,10 +37,10 @@ struct EvaluateArguments {
   std::string checkpoint = "last";
 };
 
-// All items of a source, or --items of them at random, in the numbering of the model's labels: [count, n].
-torch::Tensor held_out_items(const DataSource& source, const Space& space, const EvaluateArguments& arguments) {
+// All items of a source, or so many of them at random: [count, n].
+torch::Tensor held_out_items(const DataSource& source, int64_t most) {
   const int64_t n = source.n_items();
-  const int64_t count = n > 0 ? std::min(n, arguments.items) : arguments.items;
+  const int64_t count = n > 0 ? std::min(n, most) : most;
   const Dataset* dataset = source.dataset();
   torch::Tensor labels = dataset == nullptr ? source.rows(0, count) : dataset->labels;
   if (labels.size(0) > count) {
@@ -45,19 +48,7 @@ torch::Tensor held_out_items(const DataSource& source, const Space& space, const
     for (int64_t k = 0; k < count; ++k) rows.data_ptr<int64_t>()[k] = shuffled({0, Purpose::evaluation_rows}, 0, k, n);
     labels = labels.index_select(0, rows);
   }
-  return relabel(space, source.space(), labels, "--data " + arguments.data);
-}
-
-// Where the training items come from: --train, or what the run itself was trained on, less what it held out.
-std::shared_ptr<DataSource> training_source(const EvaluateArguments& arguments, const Experiment& experiment) {
-  if (!arguments.train.empty()) return open_source(arguments.train);
-  try {
-    // With validation data of its own the run trained on all items; those data need not be here.
-    if (!experiment.validation.empty()) return open_source(experiment.data);
-    return open_training_data(experiment, nullptr).source;
-  } catch (const InputError& error) {
-    fail_input("the run's training data cannot be opened (", error.what(), "); give them with --train SOURCE");
-  }
+  return labels.to(label_type(source.space()));
 }
 
 // Adds the training items and, where training mirrored them, their mirror images. Returns what is to be said about it.
@@ -65,8 +56,7 @@ std::string add_training_items(EvaluationData& data, const DataSource& source, c
   const Dataset* dataset = source.dataset();
   if (dataset == nullptr && source.n_items() == 0)
     return concat("Training items of ", name, " are drawn without end: there are none to be copied.");
-  const auto plain = dataset != nullptr ? dataset->labels : source.rows(0, source.n_items());
-  data.train = relabel(data.space, source.space(), plain, name);
+  data.train = dataset != nullptr ? dataset->labels : source.rows(0, source.n_items());
   data.n_train = data.train.size(0);
   if (dataset == nullptr || !dataset->mirror) return concat(data.n_train, " training items of ", name, ".");
   const auto& shape = data.space.shape();
@@ -81,6 +71,8 @@ struct Drawn {
 };
 
 Drawn draw(const Sampler& sampler, int64_t count, const Space& space) {
+  require_memory(2.0 * static_cast<double>(count) * static_cast<double>(space.n_variables()),
+                 concat(count, " samples of the ", space.describe()), torch::kCPU);
   Progress progress("sample", count);
   std::vector<torch::Tensor> all;
   int64_t n_evaluations = 0;
@@ -94,15 +86,9 @@ Drawn draw(const Sampler& sampler, int64_t count, const Space& space) {
   return {torch::cat(all), n_evaluations};
 }
 
-void make_folder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) fail(path, ": cannot be made (", error.message(), ")");
-}
-
 void evaluate_run(const EvaluateArguments& arguments) {
-  const fs::path plotly = fs::path(share_folder()) / "plotly.min.js";
-  if (!fs::exists(plotly)) fail(plotly.string(), ": plotly.js is missing; 'make build' installs it");
+  const fs::path plotly = plotly_file();
+  const OutputFolder out("--out", arguments.out, {"metrics.csv", "report.html", "neighbours.csv", "neighbours.png"});
   const auto device = parse_device(arguments.device);
   LoadedRun run = load_run(arguments.run, device, parse_checkpoint(arguments.checkpoint));
   auto schema = schema_of(run.experiment);
@@ -115,19 +101,17 @@ void evaluate_run(const EvaluateArguments& arguments) {
   const auto seed = static_cast<uint64_t>(run.experiment.seed);
 
   const Space& space = run.model.space();
-  const auto source = open_source(arguments.data);
-  EvaluationData data{space, {}, held_out_items(*source, space, arguments), {}, 0, nullptr};
+  const auto source = relabel(space, open_source(arguments.data), "--data " + arguments.data);
+  EvaluationData data{space, {}, held_out_items(*source, arguments.items), {}, 0, source->joint()};
   if (data.held_out.size(0) < 2)
     fail_input("--data ", arguments.data, ": has ", data.held_out.size(0), " item, at least 2 are needed");
-  if (source->joint() != nullptr && source->space().to_json() == space.to_json()) data.joint = source->joint();
   const std::string train_name = arguments.train.empty() ? run.experiment.data : arguments.train;
   std::vector<std::string> setting;
-  setting.push_back(add_training_items(data, *training_source(arguments, run.experiment), train_name));
+  setting.push_back(add_training_items(data, *open_training_items(arguments.train, run), train_name));
   if (arguments.data == train_name && data.train.defined())
     setting.push_back(
         "Attention: the held-out items are the training items themselves, so that nothing can be said "
         "about memorisation; give other data.");
-  make_folder(arguments.out);
 
   const double start = now_seconds();
   const Sampler sampler(run.model, run.experiment.sample, seed);
@@ -140,13 +124,12 @@ void evaluate_run(const EvaluateArguments& arguments) {
   const double sampled = now_seconds();
   const Evaluation found = evaluate(data, {.seed = seed, .device = device});
   const Page page = evaluation_page(data, found, concat("Evaluation of ", arguments.run), setting);
-  write_evaluation(arguments.out, data, found, page, plotly);
+  write_evaluation(out.path(), data, found, page, plotly);
   print_metrics(std::cout, found.metrics);
   if (!std::cout.flush()) fail("writing to standard output failed");
   for (const std::string& paragraph : setting) std::cerr << paragraph << '\n';
   std::cerr << "sampled in " << format_seconds(sampled - start) << ", evaluated in "
-            << format_seconds(now_seconds() - sampled) << "; wrote "
-            << (fs::path(arguments.out) / "report.html").string() << '\n';
+            << format_seconds(now_seconds() - sampled) << "; wrote " << (out.path() / "report.html").string() << '\n';
 }
 
 }  // namespace

@@ -4,13 +4,15 @@
 #include "cli/commands.h"
 #include "cli/gather.h"
 #include "cli/scoring.h"
+#include "cli/training_items.h"
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/text.h"
 #include "segre/data/label_counts.h"
 #include "segre/data/relabel.h"
+#include "segre/data/split.h"
 #include "segre/experiment/run.h"
-#include "segre/io/files.h"
+#include "segre/io/output.h"
 #include "segre/likelihood/free_bound.h"
 #include "segre/ood/report.h"
 
@@ -39,59 +41,44 @@ constexpr int64_t kCountedAtOnce = 1000;
 constexpr int64_t kMostCounted = 100'000;    // training items whose labels are counted
 constexpr int64_t kEndlessCounted = 10'000;  // of a source without end
 
-// A source whose labels are numbered as the model's.
-struct Items {
-  const Space& space;  // the model's
-  std::string name;    // for messages
-  std::unique_ptr<DataSource> source;
-
-  torch::Tensor aligned(const torch::Tensor& labels) const {
-    return relabel(space, source->space(), labels, name).to(torch::kInt64);
-  }
-  torch::Tensor rows(int64_t first, int64_t count) const { return aligned(source->rows(first, count)); }
-};
-
-Items open_items(const std::string& option, const std::string& name, const Space& space) {
-  Items items{space, option + " " + name, open_source(name)};
-  items.rows(0, 1);  // of another space: said before any work
-  return items;
-}
-
-Items open_train(const OodArguments& arguments, const LoadedRun& run) {
-  if (!arguments.train.empty()) return open_items("--train", arguments.train, run.model.space());
-  try {
-    return open_items("data.source", run.experiment.data, run.model.space());
-  } catch (const InputError& error) {
-    fail_input("the run's training data are needed to calibrate scores: give --train SOURCE (", error.what(), ")");
-  }
-}
-
 // Some items, spread evenly over a source: neighbours in a file are often alike.
 struct Chosen {
   torch::Tensor numbers;  // [N] int64
   torch::Tensor labels;   // [N, n] int64
 };
 
-Chosen choose_items(const Items& items, int64_t asked) {
-  const int64_t there = items.source->n_items();
-  if (there == 0 && asked == 0) fail_input(items.name, ": has no end; say how many with --items N");
+// `what` is the option and the source's name, for messages.
+Chosen choose_items(const DataSource& source, int64_t asked, const std::string& what) {
+  const int64_t there = source.n_items();
+  if (there == 0 && asked == 0) fail_input(what, ": has no end; say how many with --items N");
   const int64_t count = there == 0 ? asked : asked == 0 ? there : std::min(asked, there);
-  require_memory(8.0 * static_cast<double>(count) * static_cast<double>(items.space.n_variables()),
-                 concat(items.name, ": holding ", count, " items"), torch::kCPU);
+  require_memory(8.0 * static_cast<double>(count) * static_cast<double>(source.space().n_variables()),
+                 concat(what, ": holding ", count, " items"), torch::kCPU);
   const auto in_order = torch::arange(count);
-  if (there == 0 || count == there) return {in_order, items.rows(0, count)};
+  if (there == 0 || count == there) return {in_order, source.rows(0, count)};
   const auto numbers = (in_order * there).div(count, "floor");
   std::vector<torch::Tensor> rows;
-  for (int64_t k = 0; k < count; ++k) rows.push_back(items.source->rows(numbers[k].item<int64_t>(), 1));
-  return {numbers, items.aligned(torch::cat(rows))};
+  for (int64_t k = 0; k < count; ++k) rows.push_back(source.rows(numbers[k].item<int64_t>(), 1));
+  return {numbers, torch::cat(rows)};
 }
 
-torch::Tensor label_counts(const Items& train) {
-  const int64_t there = train.source->n_items();
+// Items of the source that an option names, their labels numbered as the model's.
+Chosen choose_items(const std::string& option, const std::string& name, const Space& space, int64_t asked) {
+  const std::string what = option + " " + name;
+  return choose_items(*relabel(space, open_source(name), what), asked, what);
+}
+
+torch::Tensor label_counts(const DataSource& train) {
+  const int64_t there = train.n_items();
   const int64_t n_items = there == 0 ? kEndlessCounted : std::min(kMostCounted, there);
-  auto counts = torch::zeros({train.space.n_coordinates()}, torch::kInt64);
+  auto counts = torch::zeros({train.space().n_coordinates()}, torch::kInt64);
+  if (const Dataset* dataset = train.dataset(); dataset != nullptr) {
+    for (const auto& rows : chosen_rows(there, n_items).split(kCountedAtOnce))
+      counts += count_labels(train.space(), dataset->labels.index_select(0, rows).to(torch::kInt64));
+    return counts;
+  }
   for (int64_t first = 0; first < n_items; first += kCountedAtOnce)
-    counts += count_labels(train.space, train.rows(first, std::min(kCountedAtOnce, n_items - first)));
+    counts += count_labels(train.space(), train.rows(first, std::min(kCountedAtOnce, n_items - first)));
   return counts;
 }
 
@@ -106,27 +93,22 @@ ScoredItems score(const std::string& name, const char* what, const Chosen& items
   return {name, items.numbers, items.labels, nats, found.std_error, scores(items.labels, nats)};
 }
 
-void check_out(const fs::path& out) {
-  if (fs::exists(out) && !(fs::is_directory(out) && fs::is_empty(out)))
-    fail_input("--out ", out.string(), ": is there already; choose a new folder");
-}
-
 void ood(const OodArguments& arguments) {
-  const fs::path plotly = fs::path(share_folder()) / "plotly.min.js";
-  if (!fs::exists(plotly)) fail(plotly.string(), ": plotly.js is missing; 'make build' installs it");
-  check_out(arguments.out);
+  const fs::path plotly = plotly_file();
+  NewOutputFolder out("--out", arguments.out);
   const uint64_t seed = parse_seed(arguments.seed);
   const LoadedRun run = load_run(arguments.run, parse_device(arguments.device), parse_checkpoint(arguments.checkpoint));
   const Space& space = run.model.space();
-  const Items train = open_train(arguments, run);
-  const Chosen inside = choose_items(open_items("--inside", arguments.inside, space), arguments.items);
-  const Chosen outside = choose_items(open_items("--outside", arguments.outside, space), arguments.items);
+  const auto train = open_training_items(arguments.train, run);  // calibrates the scores
+  const Chosen inside = choose_items("--inside", arguments.inside, space, arguments.items);
+  const Chosen outside = choose_items("--outside", arguments.outside, space, arguments.items);
   const int64_t n_calibration =
-      train.source->n_items() == 0 ? arguments.calibration : std::min(arguments.calibration, train.source->n_items());
-  const auto calibration = train.aligned(train.source->items({seed, Purpose::calibration_rows}, 0, n_calibration));
+      train->n_items() == 0 ? arguments.calibration : std::min(arguments.calibration, train->n_items());
+  const auto calibration = train->items({seed, Purpose::calibration_rows}, 0, n_calibration);
 
   const FreeBound bound(flow_of(run.model), run.times, {.times = arguments.times, .seed = seed});
-  const OutsideScores scores(space, label_counts(train), calibration, -bound_of(bound, calibration, "calibrate").log_p);
+  const OutsideScores scores(space, label_counts(*train), calibration,
+                             -bound_of(bound, calibration, "calibrate").log_p);
   OutsideReport report{space,
                        arguments.run,
                        score(arguments.inside, "inside", inside, bound, scores),
@@ -134,8 +116,7 @@ void ood(const OodArguments& arguments) {
                        {},
                        scores.how_recommended()};
   report.results = compare(report.inside.scores, report.outside.scores);
-  fs::remove(arguments.out);  // empty, or not there
-  write_directory_whole(arguments.out, [&](const fs::path& folder) { write_outside_report(folder, report, plotly); });
+  out.write([&](const fs::path& folder) { write_outside_report(folder, report, plotly); });
   std::cout << aligned(auroc_table(report.results)) << std::flush;
   std::cerr << verdict(report.results) << '\n'
             << report.how_recommended << "\nwrote " << arguments.out << ": report.html, auroc.csv, scores.csv"
@@ -152,7 +133,8 @@ void add_ood(CLI::App& app, Context& /*context*/) {
   command->add_option("--outside", arguments->outside, "source of items of another kind")->required();
   command->add_option("--out", arguments->out, "new folder for report.html, auroc.csv, scores.csv, items.png")
       ->required();
-  command->add_option("--train", arguments->train, "source of training items (the run's own)");
+  command->add_option("--train", arguments->train,
+                      "source of training items (the run's own, without those it held out)");
   command->add_option("--items", arguments->items, "score N items of each source, spread evenly over it; 0: all (1000)")
       ->check(CLI::Range(int64_t{0}, kMost));
   command
@@ -169,9 +151,11 @@ void add_ood(CLI::App& app, Context& /*context*/) {
   const auto paragraph = [](const std::string& text) { return wrap(text, kHelpWidth) + "\n\n"; };
   command->footer(
       paragraph(kWhyNotRawLikelihood) + paragraph(kHowRecommended) +
-      paragraph("The table also has the nats themselves, their ratio and difference to simple models of the item, "
-                "their distance from the mean on training items, and baselines that need no model. It says so when a "
-                "baseline wins.") +
+      paragraph(
+          "The table also has the nats themselves, their ratio and difference to simple models of the item, "
+          "their distance from the mean on training items, and baselines that need no model. The verdict compares "
+          "the recommended score with them on the same items: it beats every one, a baseline wins, or so many "
+          "items show no difference.") +
       "Example, after 'segre data fetch NAME --to data' for mnist and omniglot:\n  segre ood models/mnist --inside "
       "'idx:data/t10k-images-idx3-ubyte.gz?pad=2' \\\n"
       "  --outside 'omniglot:data/images_background_small1.zip?pad=2' --out ood");

@@ -1,10 +1,19 @@
 #include "segre/data/binary_image.h"
 
+#include "segre/core/error.h"
+#include "segre/core/memory.h"
+
 namespace segre {
 
 Space BinaryForm::space() const {
   LabelSet labels{{}, {{0, 0, 0}, {255, 255, 255}}};
   return Space::uniform(Layout::image, {padded().height, padded().width}, 2, std::move(labels));
+}
+
+void BinaryForm::require_memory_for_one() const {
+  // Grey levels in float32, on the way in float64, and the label.
+  require_memory(13.0 * static_cast<double>(padded().pixels()),
+                 concat("an image of ", padded().height, "x", padded().width, " pixels"), torch::kCPU);
 }
 
 void add_binary_image(LabelStore& store, const BinaryForm& form, const std::vector<float>& values, ImageSize from) {

@@ -14,6 +14,8 @@ struct BinaryForm {
 
   ImageSize padded() const { return {size.height + 2 * pad, size.width + 2 * pad}; }
   Space space() const;
+  /// Throws InputError where the memory does not hold a single image.
+  void require_memory_for_one() const;
 };
 
 /// Adds one image of `from` to the store, in that form. `values` has from.pixels() entries, row by row.

@@ -60,7 +60,7 @@ Dataset read_cityscapes(const SourceName& name) {
   maps.values.relabel(place);
   const Space space =
       Space::uniform(Layout::image, {size.height, size.width}, kCityscapesCategories, cityscapes_categories());
-  return {space, maps.values.take(space), mirror};
+  return {space, maps.values.take(space), mirror, origin_of(files)};
 }
 
 }  // namespace segre

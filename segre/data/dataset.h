@@ -1,5 +1,6 @@
 #pragma once
 
+#include "segre/data/origin.h"
 #include "segre/space/space.h"
 
 namespace segre {
@@ -9,6 +10,7 @@ struct Dataset {
   Space space;
   torch::Tensor labels;  ///< [N, n] uint8 where every variable has at most 256 labels, else int32
   bool mirror = false;   ///< training may mirror the images left to right
+  Origin origin{};       ///< where the items were read
 };
 
 /// The type Dataset::labels has for a space.

@@ -2,6 +2,9 @@
 
 #include <vector>
 
+#include "segre/core/error.h"
+#include "segre/core/memory.h"
+
 namespace segre {
 namespace {
 
@@ -18,7 +21,8 @@ class GeneratedSource final : public DataSource {
   }
 
   torch::Tensor items(const RandomStream& random, uint64_t first_item, int64_t count) const override {
-    RandomStream own(random.seed, purpose_);
+    // Another seed of the source is another endless sequence; 0, the default, leaves the stream's seed as it is.
+    RandomStream own(random.seed + 0x9E3779B97F4A7C15u * seed_, purpose_);
     own.stream |= random.stream << 32;  // training and validation under one seed see different items
     return generate(own, first_item, count);
   }
@@ -26,6 +30,8 @@ class GeneratedSource final : public DataSource {
  private:
   torch::Tensor generate(const RandomStream& random, uint64_t first, int64_t count) const {
     const int64_t n = space_.n_variables();
+    require_memory(8.0 * static_cast<double>(count) * static_cast<double>(n),
+                   concat(count, " items of the ", space_.describe()), torch::kCPU);
     auto labels = torch::empty({count, n}, torch::kInt64);
     auto* out = labels.data_ptr<int64_t>();
     at::parallel_for(0, count, /*grain_size=*/16, [&](int64_t begin, int64_t end) {

@@ -85,6 +85,22 @@ Header read_header(ByteReader& file) {
   return header;
 }
 
+// The next image's bytes. Grows with what the file has, not with what its header says.
+void read_image(ByteReader& file, const Header& header, int64_t number, std::vector<unsigned char>& bytes) {
+  constexpr size_t kPiece = size_t{1} << 16;
+  const auto wanted = static_cast<size_t>(header.size.pixels());
+  bytes.clear();
+  while (bytes.size() < wanted) {
+    const size_t before = bytes.size();
+    const size_t asked = std::min(kPiece, wanted - before);
+    bytes.resize(before + asked);
+    const size_t found = file.read(reinterpret_cast<char*>(bytes.data()) + before, asked);
+    if (found != asked)
+      fail_input(file.name(), ": ends in image ", number, " of the ", header.count, " its header promises, ",
+                 before + found, " of whose ", wanted, " bytes are there");
+  }
+}
+
 }  // namespace
 
 Dataset read_idx(const SourceName& name) {
@@ -97,24 +113,24 @@ Dataset read_idx(const SourceName& name) {
   const BinaryForm form{requested_size(name).value_or(header.size),
                         static_cast<float>(name.integer("threshold", 127, {0, 254})),
                         name.integer("pad", 0, {0, 1024})};
+  form.require_memory_for_one();
 
   LabelStore store;
-  std::vector<unsigned char> bytes(header.size.pixels());
+  ItemNumbers numbers;
+  std::vector<unsigned char> bytes;
   int64_t taken = 0;
   int64_t image = 0;
   for (; image < header.count && taken < limit; ++image) {
-    const size_t found = file.read(reinterpret_cast<char*>(bytes.data()), bytes.size());
-    if (found != bytes.size())
-      fail_input(file.name(), ": ends in image ", image + 1, " of the ", header.count, " its header promises, ", found,
-                 " of whose ", bytes.size(), " bytes are there");
+    read_image(file, header, image + 1, bytes);
     if (!keep.empty() && !keep.contains(static_cast<unsigned char>(classes[image]))) continue;
     add_binary_image(store, form, {bytes.begin(), bytes.end()}, header.size);
+    numbers.add(image);
     ++taken;
   }
   if (image == header.count) check_end(file, header.count, "images");
   if (taken == 0) name.fail_option("classes", "a class that the file has");
   const Space space = form.space();
-  return {space, store.take(space)};
+  return {space, store.take(space), false, Origin::items(file.name(), std::move(numbers))};
 }
 
 }  // namespace segre

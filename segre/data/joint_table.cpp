@@ -9,6 +9,7 @@
 #include <set>
 
 #include "segre/core/error.h"
+#include "segre/core/memory.h"
 #include "segre/data/label_dictionary.h"
 #include "segre/io/csv.h"
 
@@ -22,7 +23,7 @@ double parse_probability(const std::string& file, const CsvRow& row) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value >= 0.0 && value <= 1.0))
-    fail_input(file, ":", row.line, ": column p holds '", text, "', a number from 0 to 1 was expected");
+    fail_input(file, ":", row.line, ": column p holds '", printable(text), "', a number from 0 to 1 was expected");
   return value;
 }
 
@@ -35,49 +36,53 @@ struct Labelings {
 Labelings read_labelings(const std::string& file, const std::vector<CsvRow>& rows) {
   const auto& header = rows.front().fields;
   if (header.size() < 2 || header.back() != "p")
-    fail_input(file, ":", rows.front().line, ": last column is '", header.back(),
+    fail_input(file, ":", rows.front().line, ": last column is '", printable(header.back()),
                "', expected variable names and, last, p");
   Labelings found{{}, std::vector<std::vector<int64_t>>(rows.size() - 1)};
   std::set<std::string> seen;
   for (size_t i = 0; i + 1 < header.size(); ++i) {
-    if (!seen.insert(header[i]).second)
-      fail_input(file, ":", rows.front().line, ": variable '", header[i], "' is named twice");
+    const std::string name = header[i].empty() ? concat("x", i + 1) : header[i];
+    if (!seen.insert(name).second)
+      fail_input(file, ":", rows.front().line, ": variable '", printable(name), "' is named twice");
     LabelDictionary dictionary;
     for (size_t r = 1; r < rows.size(); ++r) {
       if (rows[r].fields[i].empty())
-        fail_input(file, ":", rows[r].line, ": column ", header[i], " is empty, a label was expected");
+        fail_input(file, ":", rows[r].line, ": column ", printable(name), " is empty, a label was expected");
       found.rows[r - 1].push_back(dictionary.number(rows[r].fields[i]));
     }
     const auto sorted = dictionary.sorted();
     for (auto& labeling : found.rows) labeling[i] = sorted.place[labeling[i]];
-    found.variables.push_back({header[i], dictionary.size(), sorted.names});
+    found.variables.push_back({name, dictionary.size(), sorted.names});
   }
   return found;
 }
 
 }  // namespace
 
-JointTable make_joint_table(const Space& space, const torch::Tensor& labelings, const torch::Tensor& weights) {
+JointTable make_joint_table(const Space& space, const torch::Tensor& labelings, const torch::Tensor& weights,
+                            const Origin& origin) {
   check_labels(space, labelings);
   const auto keep = (weights > 0).nonzero().squeeze(1);
   const auto kept = weights.index_select(0, keep).to(torch::kFloat64);
   if (kept.numel() == 0) fail_input("a joint distribution needs at least one labeling with positive probability");
-  return {space, labelings.index_select(0, keep).contiguous(), kept / kept.sum()};
+  return {space, labelings.index_select(0, keep).contiguous(), kept / kept.sum(), origin.select(keep)};
 }
 
-JointTable read_joint_csv(const std::filesystem::path& path) {
+JointTable read_joint_csv(const std::filesystem::path& path, TextEncoding encoding) {
   const std::string file = path.string();
-  const auto rows = read_csv(path);
+  const auto rows = read_csv(path, encoding);
   if (rows.size() < 2) fail_input(file, ": has a header and no labelings");
   const auto [variables, labelings] = read_labelings(file, rows);
   std::map<std::vector<int64_t>, int64_t> line_of;
   std::vector<int64_t> labels;
   std::vector<double> p;
+  ItemNumbers lines;
   for (size_t r = 1; r < rows.size(); ++r) {
     const auto& labeling = labelings[r - 1];
     const auto [at, is_new] = line_of.try_emplace(labeling, rows[r].line);
     if (!is_new) fail_input(file, ":", rows[r].line, ": this labeling was given on line ", at->second, " already");
     p.push_back(parse_probability(file, rows[r]));
+    lines.add(rows[r].line);
     labels.insert(labels.end(), labeling.begin(), labeling.end());
   }
   const double total = std::accumulate(p.begin(), p.end(), 0.0);
@@ -85,7 +90,7 @@ JointTable read_joint_csv(const std::filesystem::path& path) {
     fail_input(file, ": column p sums to ", std::setprecision(10), total, ", expected 1 within ", kSumTolerance);
   const auto n = static_cast<int64_t>(variables.size());
   return make_joint_table(Space::table(variables), torch::tensor(labels, torch::kInt64).view({-1, n}),
-                          torch::tensor(p, torch::kFloat64));
+                          torch::tensor(p, torch::kFloat64), Origin::lines(file, std::move(lines)));
 }
 
 JointSampler::JointSampler(const JointTable& table) : labelings_(table.labelings) {
@@ -95,6 +100,8 @@ JointSampler::JointSampler(const JointTable& table) : labelings_(table.labelings
 }
 
 torch::Tensor JointSampler::draw(const RandomStream& random, uint64_t first_item, int64_t count) const {
+  require_memory(8.0 * static_cast<double>(count) * static_cast<double>(labelings_.size(1) + 1),
+                 concat(count, " items of ", labelings_.size(1), " variables"), torch::kCPU);
   auto rows = torch::empty({count}, torch::kInt64);
   auto* row = rows.data_ptr<int64_t>();
   const auto last = static_cast<int64_t>(cumulative_.size()) - 1;

@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "segre/core/rng.h"
+#include "segre/core/utf8.h"
+#include "segre/data/origin.h"
 #include "segre/space/space.h"
 
 namespace segre {
@@ -13,16 +15,19 @@ struct JointTable {
   Space space;
   torch::Tensor labelings;  ///< [R, n] int64, all different
   torch::Tensor p;          ///< [R] float64, positive, summing to 1
+  Origin origin{};          ///< where the labelings were read
 };
 
 /// Builds a table from labelings and weights >= 0: drops zeros and divides by the sum.
-JointTable make_joint_table(const Space& space, const torch::Tensor& labelings, const torch::Tensor& weights);
+JointTable make_joint_table(const Space& space, const torch::Tensor& labelings, const torch::Tensor& weights,
+                            const Origin& origin = {});
 
 /// Reads `joint:FILE.csv` (plain or gzip): a header of variable names and, last, `p`; one row per labeling; labels are
-/// any text and are numbered in sorted order (numerically where all are integers). InputError names file, line, value
-/// and expectation for: no `p` column, a p that is not a number in [0, 1], a labeling given twice, an empty label, a
-/// sum further than 1e-6 from 1.
-JointTable read_joint_csv(const std::filesystem::path& path);
+/// any text and are numbered in sorted order (numerically where all are integers). A row with p = 0 declares its labels
+/// and leaves the table. InputError names file, line, value and expectation for: no `p` column, a p that is not a
+/// number in [0, 1], a labeling given twice, an empty label, text that is not of the encoding, a sum further than 1e-6
+/// from 1.
+JointTable read_joint_csv(const std::filesystem::path& path, TextEncoding encoding = TextEncoding::utf8);
 
 /// Draws labelings number first_item ... of the stream: [count, n] int64.
 class JointSampler {

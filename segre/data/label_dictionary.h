@@ -13,6 +13,8 @@ class LabelDictionary {
  public:
   /// The number of a text, a new one where it was not seen before.
   int32_t number(std::string_view text);
+  /// Whether the text has a number.
+  bool has(std::string_view text) const { return numbers_.find(text) != numbers_.end(); }
   int64_t size() const { return static_cast<int64_t>(names_.size()); }
   /// The texts in the order of their numbers.
   const std::vector<std::string>& names() const { return names_; }

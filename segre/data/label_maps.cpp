@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "segre/core/error.h"
+#include "segre/core/memory.h"
 
 namespace segre {
 namespace {
@@ -55,6 +56,10 @@ class MapReader {
     const PngImage first = read_png(files.front());
     check_kind(first, files.front().string());
     maps_.size = size.value_or(ImageSize{first.height, first.width});
+    // Two bytes a pixel of the files decoded side by side, one where they are stored.
+    require_memory(3.0 * static_cast<double>(std::min<int64_t>(kFilesAtOnce, static_cast<int64_t>(files.size()))) *
+                       static_cast<double>(maps_.size.pixels()),
+                   concat("reading label maps of ", maps_.size.height, "x", maps_.size.width, " pixels"), torch::kCPU);
     maps_.palette = first.palette;
     maps_.seen.resize(kPngValues);
   }
@@ -114,6 +119,13 @@ std::vector<fs::path> find_files(const fs::path& folder, const std::string& suff
   std::sort(files.begin(), files.end());
   files.resize(std::min<int64_t>(limit, static_cast<int64_t>(files.size())));
   return files;
+}
+
+Origin origin_of(const std::vector<fs::path>& files) {
+  std::vector<std::string> names;
+  names.reserve(files.size());
+  for (const fs::path& file : files) names.push_back(file.string());
+  return Origin::files(std::move(names));
 }
 
 LabelMaps read_label_maps(const std::vector<fs::path>& files, std::optional<ImageSize> size,

@@ -35,6 +35,9 @@ struct AllowedValues {
 std::vector<std::filesystem::path> find_files(const std::filesystem::path& folder, const std::string& suffix,
                                               int64_t limit);
 
+/// The files as where their items come from.
+Origin origin_of(const std::vector<std::filesystem::path>& files);
+
 /// Reads label maps, resized to `size` by nearest_pixels where it is given. InputError names the file that stores
 /// colours, has another size than the first (without `size`), or stores a number that is not allowed.
 LabelMaps read_label_maps(const std::vector<std::filesystem::path>& files, std::optional<ImageSize> size,

@@ -35,7 +35,10 @@ Dataset read_npy_labels(const SourceName& name) {
   if (largest > largest_allowed) refuse_where(file, values, values > largest_allowed, expected);
   const Layout layout = values.dim() == 3 ? Layout::image : Layout::sequence;
   const Space space = Space::uniform(layout, values.sizes().slice(1).vec(), given > 0 ? given : largest + 1);
-  return {space, values.to(label_type(space)).view({values.size(0), -1})};
+  ItemNumbers numbers;
+  for (int64_t k = 0; k < values.size(0); ++k) numbers.add(k);
+  return {space, values.to(label_type(space)).view({values.size(0), -1}), false,
+          Origin::items(file, std::move(numbers))};
 }
 
 }  // namespace segre

@@ -41,17 +41,20 @@ Dataset read_omniglot(const SourceName& name) {
   const BinaryForm form{{size, size},
                         kPercent * static_cast<float>(name.integer("threshold", 50, {0, 99})),
                         name.integer("pad", 0, {0, 1024})};
+  form.require_memory_for_one();
   const bool white_ink = name.flag("invert", false);
   const ZipReader zip(name.target());
   auto drawings = drawings_of(zip, name.target());
   drawings.resize(std::min(static_cast<int64_t>(drawings.size()), name.limit()));
   LabelStore store;
+  std::vector<std::string> places;
   for (const auto& entry : drawings) {
     const PngImage image = parse_png(zip.read(entry), zip.place(entry));
     add_binary_image(store, form, ink_of(image, zip.place(entry), white_ink), {image.height, image.width});
+    places.push_back(zip.place(entry));
   }
   const Space space = form.space();
-  return {space, store.take(space)};
+  return {space, store.take(space), false, Origin::files(std::move(places))};
 }
 
 }  // namespace segre

@@ -85,14 +85,15 @@ Dataset read_png_folder(const SourceName& name) {
   const LabelRule rule = read_rule(name);
   const bool mirror = name.flag("flip", false);
   const auto size = requested_size(name);
-  LabelMaps maps = read_label_maps(find_files(name.target(), ".png", name.limit()), size, allowed_by(rule));
+  const auto files = find_files(name.target(), ".png", name.limit());
+  LabelMaps maps = read_label_maps(files, size, allowed_by(rule));
   const int64_t n_labels = count_labels(rule, maps.seen);
   const auto place = place_values(rule, n_labels);
   maps.values.relabel(place);
   const Space space =
       Space::uniform(Layout::image, {maps.size.height, maps.size.width}, n_labels + (rule.ignore >= 0 ? 1 : 0),
                      label_set(rule, n_labels, place, maps.palette));
-  return {space, maps.values.take(space), mirror};
+  return {space, maps.values.take(space), mirror, origin_of(files)};
 }
 
 }  // namespace segre

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "segre/core/utf8.h"
 #include "segre/data/dataset.h"
+#include "segre/data/missing.h"
 #include "segre/data/source_name.h"
 
 // From files to labels. Every reader takes the name of a source, reads its options (source_kinds() lists them) and
@@ -9,9 +11,12 @@
 
 namespace segre {
 
-/// csv:FILE: a table of categorical columns, each with its own labels, numbered in sorted order. Missing values are a
-/// label of their own, kMissingName, the last of their column.
+/// csv:FILE: a table of categorical columns, each with its own labels, numbered in sorted order: those found, or those
+/// that DeclaredLabels says. Missing values are a label of their own, kMissingName, the last of their column.
 Dataset read_csv_table(const SourceName& name);
+
+/// encoding=utf8|latin1 of a table.
+TextEncoding encoding_of(const SourceName& name);
 
 /// idx:FILE: IDX images of bytes (MNIST), 1 where a byte exceeds the threshold. Binary only: grey levels as labels are
 /// for png: or npy:.
@@ -31,8 +36,5 @@ Dataset read_png_folder(const SourceName& name);
 
 /// cityscapes:DIR: the label maps of gtFine in its eight categories.
 Dataset read_cityscapes(const SourceName& name);
-
-/// Name of the label that missing values of a table get.
-inline constexpr const char* kMissingName = "(missing)";
 
 }  // namespace segre

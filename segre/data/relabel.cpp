@@ -1,61 +1,201 @@
 #include "segre/data/relabel.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "segre/core/error.h"
+#include "segre/core/text.h"
+#include "segre/core/utf8.h"
+#include "segre/data/list_labels.h"
 
 namespace segre {
 namespace {
 
+constexpr int64_t kValuesAtOnce = 1 << 22;  // of an image: indices take eight bytes each
+
+// A label that the other space does not have: where it is.
+struct Stranger {
+  int64_t row;
+  int64_t variable;
+  int64_t label;
+};
+
+std::vector<std::string> label_names(const Space& space, int64_t variable) {
+  std::vector<std::string> names;
+  for (int64_t label = 0; label < space.n_labels(variable); ++label) names.push_back(space.label_name(variable, label));
+  return names;
+}
+
+std::vector<std::string> column_names(const Space& space) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < space.n_variables(); ++i) names.push_back(space.variable_name(i));
+  return names;
+}
+
+// Those of `these` that `others` lacks.
+std::vector<std::string> missing_in(const std::vector<std::string>& others, std::vector<std::string> these) {
+  std::erase_if(these, [&](const auto& name) { return std::find(others.begin(), others.end(), name) != others.end(); });
+  return these;
+}
+
+// Refuses a table whose columns are not those of the space, in their order.
+void check_columns(const Space& space, const Space& from, const std::string& what) {
+  const auto expected = column_names(space);
+  const auto found = column_names(from);
+  if (found == expected) return;
+  const auto lacking = missing_in(found, expected);
+  const auto strange = missing_in(expected, found);
+  if (!lacking.empty())
+    fail_input(what, ": has no column ", list_labels(lacking), "; it has ", list_labels(found), ", and ",
+               list_labels(expected), " were expected");
+  if (!strange.empty())
+    fail_input(what, ": has the column ", list_labels(strange),
+               ", which training did not have; leave it out (without=", printable(join(strange, ",")), ")");
+  const size_t i = std::mismatch(found.begin(), found.end(), expected.begin()).first - found.begin();
+  fail_input(what, ": column ", i + 1, " is '", printable(found[i]), "', '", printable(expected[i]),
+             "' was expected: the columns are those of training in another order; choose it with columns=",
+             join(expected, ","));
+}
+
 void check_same_shape(const Space& space, const Space& from, const std::string& what) {
+  if (space.layout() == Layout::table && from.layout() == Layout::table) return check_columns(space, from, what);
   if (from.layout() != space.layout() || from.shape() != space.shape())
     fail_input(what, ": ", from.describe(), ", expected ", space.describe());
 }
 
-// Where each label of a column goes; -1 where the other space has none of its name.
+// "row 3, column 7" of an image, "position 5" of a sequence.
+std::string place_within(const Space& space, int64_t variable) {
+  if (space.layout() != Layout::image) return concat("position ", variable);
+  return concat("row ", variable / space.shape()[1], ", column ", variable % space.shape()[1]);
+}
+
+[[noreturn]] void refuse(const Space& space, const Space& from, const Stranger& found, const std::string& what,
+                         const PlaceOfRow& place) {
+  std::string where = place ? place(found.row) : "";
+  if (where.empty()) where = concat(what, ": item ", found.row);
+  const std::string label = printable(from.label_name(found.variable, found.label));
+  if (space.layout() == Layout::table)
+    fail_input(
+        where, ": column ", printable(space.variable_name(found.variable)), " has the label '", label,
+        "', which training never saw; it has ", list_labels(label_names(space, found.variable)),
+        " (if it can occur, train with it declared: labels= or dictionary= of csv:, a row with p = 0 of joint:)");
+  const bool named = !space.label_set().names.empty();
+  fail_input(where, ": ", place_within(space, found.variable), ": label '", label,
+             "', which training never saw; it has ",
+             named ? list_labels(label_names(space, 0)) : concat("0 to ", space.max_labels() - 1),
+             " (if it can occur, train with the number of labels declared: labels=)");
+}
+
+// Where each label of a variable goes; -1 where the other space has none of its name: [from.n_labels] int64.
 torch::Tensor places(const Space& space, const Space& from, int64_t variable) {
   std::unordered_map<std::string, int64_t> numbers;
   for (int64_t label = 0; label < space.n_labels(variable); ++label)
     numbers.emplace(space.label_name(variable, label), label);
   auto place = torch::full({from.n_labels(variable)}, -1, torch::kInt64);
+  auto* at = place.data_ptr<int64_t>();
   for (int64_t label = 0; label < from.n_labels(variable); ++label)
-    if (const auto at = numbers.find(from.label_name(variable, label)); at != numbers.end()) place[label] = at->second;
+    if (const auto found = numbers.find(from.label_name(variable, label)); found != numbers.end())
+      at[label] = found->second;
   return place;
+}
+
+// Whether every label keeps its number.
+bool is_identity(const torch::Tensor& place) {
+  return torch::equal(place, torch::arange(place.size(0), torch::kInt64));
+}
+
+torch::Tensor relabel_table(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what,
+                            const PlaceOfRow& place) {
+  auto out = torch::empty({labels.size(0), space.n_variables()}, label_type(space));
+  Stranger first{labels.size(0), 0, 0};  // in the order of the rows, whichever column it is in
+  for (int64_t i = 0; i < space.n_variables(); ++i) {
+    const auto column = labels.select(1, i).to(torch::kInt64);
+    const auto numbers = places(space, from, i).index_select(0, column);
+    out.select(1, i).copy_(numbers);
+    const auto strange = (numbers < 0).nonzero();
+    if (strange.size(0) == 0) continue;
+    const int64_t row = strange[0][0].item<int64_t>();
+    if (row < first.row) first = {row, i, column[row].item<int64_t>()};
+  }
+  if (first.row < labels.size(0)) refuse(space, from, first, what, place);
+  return out;
+}
+
+// Sequences and images: all variables share their labels.
+torch::Tensor relabel_shared(const Space& space, const Space& from, const torch::Tensor& labels,
+                             const std::string& what, const PlaceOfRow& place) {
+  const auto numbers_of = places(space, from, 0);
+  if (is_identity(numbers_of)) return labels.to(label_type(space));
+  auto out = torch::empty({labels.size(0), space.n_variables()}, label_type(space));
+  const int64_t rows_at_once = std::max<int64_t>(1, kValuesAtOnce / space.n_variables());
+  for (int64_t begin = 0; begin < labels.size(0); begin += rows_at_once) {
+    const auto part = labels.slice(0, begin, begin + rows_at_once).to(torch::kInt64);
+    const auto numbers = numbers_of.index_select(0, part.reshape(-1)).view_as(part);
+    const auto strange = (numbers < 0).nonzero();
+    if (strange.size(0) > 0) {
+      const int64_t row = strange[0][0].item<int64_t>();
+      const int64_t variable = strange[0][1].item<int64_t>();
+      refuse(space, from, {begin + row, variable, part[row][variable].item<int64_t>()}, what, place);
+    }
+    out.slice(0, begin, begin + rows_at_once).copy_(numbers);
+  }
+  return out;
+}
+
+// A source without end and without a known distribution, relabelled as its items come.
+class RelabelledSource final : public DataSource {
+ public:
+  RelabelledSource(const Space& space, std::shared_ptr<DataSource> source, std::string what)
+      : space_(space), source_(std::move(source)), what_(std::move(what)) {}
+  const Space& space() const override { return space_; }
+  int64_t n_items() const override { return source_->n_items(); }
+  torch::Tensor rows(int64_t first, int64_t count) const override { return aligned(source_->rows(first, count)); }
+  torch::Tensor items(const RandomStream& random, uint64_t first_item, int64_t count) const override {
+    return aligned(source_->items(random, first_item, count));
+  }
+  std::string place(int64_t item) const override { return source_->place(item); }
+
+ private:
+  torch::Tensor aligned(const torch::Tensor& labels) const {
+    return relabel(space_, source_->space(), labels, what_).to(torch::kInt64);
+  }
+  Space space_;
+  std::shared_ptr<DataSource> source_;
+  std::string what_;
+};
+
+JointTable relabel_joint(const Space& space, const JointTable& joint, const std::string& what) {
+  const auto place = [&](int64_t row) { return joint.origin.place(row); };
+  return {space, relabel(space, joint.space, joint.labelings, what, place).to(torch::kInt64), joint.p, joint.origin};
 }
 
 }  // namespace
 
-torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what) {
+torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what,
+                      const PlaceOfRow& place) {
   check_same_shape(space, from, what);
-  if (space.layout() != Layout::table) {
-    // Unnamed labels are their numbers: another number of them is another thing.
-    if (from.max_labels() != space.max_labels() || from.label_set().names != space.label_set().names)
-      fail_input(what, ": ", from.describe(), ", expected ", space.describe(), " with the same names");
-    return labels.to(label_type(space));
+  return space.layout() == Layout::table ? relabel_table(space, from, labels, what, place)
+                                         : relabel_shared(space, from, labels, what, place);
+}
+
+std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSource> source, const std::string& what) {
+  if (const JointTable* joint = source->joint()) return make_joint_source(relabel_joint(space, *joint, what));
+  if (const Dataset* dataset = source->dataset()) {
+    const auto place = [&](int64_t row) { return dataset->origin.place(row); };
+    return make_dataset_source(
+        {space, relabel(space, dataset->space, dataset->labels, what, place), dataset->mirror, dataset->origin});
   }
-  auto out = torch::empty({labels.size(0), space.n_variables()}, label_type(space));
-  for (int64_t i = 0; i < space.n_variables(); ++i) {
-    if (from.variable_name(i) != space.variable_name(i))
-      fail_input(what, ": column ", i + 1, " is '", from.variable_name(i), "', '", space.variable_name(i),
-                 "' was expected");
-    const auto column = labels.select(1, i).to(torch::kInt64);
-    const auto numbers = places(space, from, i).index_select(0, column);
-    if ((numbers < 0).any().item<bool>()) {
-      const int64_t row = (numbers < 0).nonzero()[0][0].item<int64_t>();
-      fail_input(what, ": column ", from.variable_name(i), " has the label '",
-                 from.label_name(i, column[row].item<int64_t>()), "', which is none of the ", space.n_labels(i),
-                 " the model knows");
-    }
-    out.select(1, i).copy_(numbers);
-  }
-  return out;
+  check_same_shape(space, source->space(), what);
+  return std::make_shared<RelabelledSource>(space, std::move(source), what);
 }
 
 torch::Tensor first_items(const Space& space, const DataSource& source, int64_t most, const std::string& what) {
   const int64_t n = source.n_items();
   if (n == 0 && most == 0) fail_input(what, ": has no end; say how many items with --items");
   const int64_t count = n == 0 ? most : most == 0 ? n : std::min(most, n);
-  return relabel(space, source.space(), source.rows(0, count), what).to(torch::kInt64);
+  if (const JointTable* joint = source.joint()) relabel_joint(space, *joint, what);  // whatever is drawn of it
+  const auto place = [&](int64_t row) { return source.place(row); };
+  return relabel(space, source.space(), source.rows(0, count), what, place).to(torch::kInt64);
 }
 
 }  // namespace segre

@@ -1,16 +1,29 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "segre/data/source.h"
 
+// Every file that is read for a model, or for the data it learns from, passes here: what a label is called decides what
+// it means, never the number that one file or another happens to give it.
+
 namespace segre {
 
-/// The labels [B, n] of a source in the numbering of another space, as label_type(space). A table numbers the labels
-/// that occur in it, so a small one may lack some of the model's: they are matched by name. InputError, starting with
-/// `what` (the source's name), where the shapes, the columns or their order differ, or a label occurs that `space` does
-/// not have.
-torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what);
+/// Where the item of a row was read, for messages; "" if nothing is known.
+using PlaceOfRow = std::function<std::string(int64_t row)>;
+
+/// The labels [B, n] of a source in the numbering of another space, as label_type(space), matched by name. A table
+/// numbers the labels that occur in it, so a small one may lack some of the model's. Labels without names are called by
+/// their numbers, so of sequences and images 3 is 3, however many labels the file has. InputError, starting with `what`
+/// (the source's name), if the shapes, the columns or their order differ; starting with the place of the item, if a
+/// label occurs that `space` does not have.
+torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what,
+                      const PlaceOfRow& place = {});
+
+/// A source in the numbering of another space: all it gives has passed relabel. Of items in memory and of a known
+/// distribution everything is looked at here and now, so that a strange label does not depend on which items are drawn.
+std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSource> source, const std::string& what);
 
 /// The first `most` items of a source relabelled, all of them where it has fewer or `most` is 0: [count, n] int64.
 /// InputError where `most` is 0 and there is no end to them.

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "segre/core/error.h"
 #include "segre/core/philox.h"
 
 namespace segre {
@@ -18,7 +19,9 @@ uint32_t round_key(const RandomStream& random, uint64_t epoch, uint64_t round, u
 }  // namespace
 
 int64_t shuffled(const RandomStream& random, uint64_t epoch, int64_t position, int64_t n) {
-  if (n <= 1) return 0;
+  // From a place outside the walk might never come back below n.
+  if (position < 0 || position >= n) fail("place ", position, " of a shuffle of ", n, " items");
+  if (n == 1) return 0;
   const int half_bits = (std::bit_width(static_cast<uint64_t>(n - 1)) + 1) / 2;
   const uint64_t mask = (uint64_t{1} << half_bits) - 1;
   auto value = static_cast<uint64_t>(position);

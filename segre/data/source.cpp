@@ -34,6 +34,7 @@ class DatasetSource final : public DataSource {
   torch::Tensor items(const RandomStream& random, uint64_t first_item, int64_t count) const override {
     return gather_items(dataset_, dataset_.labels, stream_rows(random, first_item, count, n_items(), dataset_.mirror));
   }
+  std::string place(int64_t item) const override { return dataset_.origin.place(item); }
   const Dataset* dataset() const override { return &dataset_; }
 
  private:

@@ -20,6 +20,8 @@ class DataSource {
   /// What training sees: items first_item ... of an endless stream, [count, n] int64. A finite source gives every item
   /// once per epoch, in an order of its own each time; the others draw.
   virtual torch::Tensor items(const RandomStream& random, uint64_t first_item, int64_t count) const = 0;
+  /// Where an item was read, for messages: "t.csv:17"; "" if it was not read from a file.
+  virtual std::string place(int64_t /*item*/) const { return {}; }
   /// The items where they are held in memory, so that they can move to a GPU; else nullptr.
   virtual const Dataset* dataset() const { return nullptr; }
   /// The exact distribution, where it is known; else nullptr.

@@ -23,10 +23,11 @@ Open opens(Dataset (*read)(const SourceName&)) {
 }
 
 std::unique_ptr<DataSource> open_joint(const SourceName& name) {
-  return make_joint_source(read_joint_csv(name.target()));
+  return make_joint_source(read_joint_csv(name.target(), encoding_of(name)));
 }
 
 const SourceOption kLimit{"limit", "take the first N items"};
+const SourceOption kEncoding{"encoding", "utf8 or latin1: how the bytes of FILE stand for characters (utf8)"};
 const SourceOption kHeight{"height", "resize to this height, together with width"};
 const SourceOption kWidth{"width", "resize to this width, together with height"};
 const SourceOption kPad{"pad", "add so many pixels of label 0 on each side (0)"};
@@ -38,13 +39,20 @@ std::vector<SourceKind> built_in_kinds() {
        "",
        "two binary variables, strongly dependent; the exact distribution is known",
        {},
-       opens(coupled_binary)},
+       opens(coupled_binary),
+       /*exact=*/true},
       {"mixture",
        "",
        "eight Gaussians on a ring, 91 x 91 labels; the exact distribution is known",
        {},
-       opens(gaussian_mixture)},
-      {"pinwheel", "", "five curved blades, 91 x 91 labels; the exact distribution is known", {}, opens(pinwheel)},
+       opens(gaussian_mixture),
+       /*exact=*/true},
+      {"pinwheel",
+       "",
+       "five curved blades, 91 x 91 labels; the exact distribution is known",
+       {},
+       opens(pinwheel),
+       /*exact=*/true},
       {"glyphs", "", "binary digits 28x28, drawn without end", glyphs_options(), make_glyphs_source},
       {"streets", "", "label maps of street scenes in eight categories, drawn without end", streets_options(),
        make_streets_source},
@@ -53,7 +61,12 @@ std::vector<SourceKind> built_in_kinds() {
 
 std::vector<SourceKind> table_kinds() {
   return {
-      {"joint", "FILE.csv", "a known joint distribution: columns of labels and, last, p", {}, open_joint},
+      {"joint",
+       "FILE.csv",
+       "a known joint distribution: columns of labels and, last, p",
+       {kEncoding},
+       open_joint,
+       /*exact=*/true},
       {"csv",
        "FILE",
        "a table of categorical columns, one row per item; FILE may be gzip",
@@ -61,7 +74,17 @@ std::vector<SourceKind> table_kinds() {
         {"without", "leave these columns out"},
         {"missing",
          "label: missing values (empty, NA, N/A, NaN, nan, null, NULL, ?) are a label of their own; refuse (label)"},
+        {"labels",
+         "what the labels of all columns are, as 0|1, in any order, so that one that does not occur in FILE is "
+         "there too; other values are refused (those found)"},
+        {"dictionary",
+         "the same for each column: a CSV file with the header column,label and a row per label; columns it does not "
+         "name have those of labels=, or those found"},
+        {"header",
+         "0: the first line is data, and the columns are x1, x2, ...; 1: it names the columns (1, and refused if it "
+         "could as well be data)"},
         {"delimiter", "comma, semicolon, tab, space or pipe (comma)"},
+        kEncoding,
         {"max_labels",
          "how many different values a column may have, instead of guessing which columns are identifiers or "
          "measurements"},
@@ -129,6 +152,12 @@ const std::vector<SourceKind>& source_kinds() {
     return all;
   }();
   return kinds;
+}
+
+bool is_exact(const SourceName& name) {
+  return std::ranges::any_of(source_kinds(), [&](const SourceKind& kind) {
+    return kind.exact && kind.name == name.kind() && name.has_target() != kind.target.empty();
+  });
 }
 
 std::unique_ptr<DataSource> open_source(const std::string& text) {

@@ -17,6 +17,7 @@ struct SourceKind {
   std::string help;    ///< one line
   std::vector<SourceOption> options;
   std::function<std::unique_ptr<DataSource>(const SourceName&)> open;
+  bool exact = false;  ///< the exact distribution is known, see DataSource::joint
 
   /// As on the command line: "idx:FILE".
   std::string usage() const { return target.empty() ? name : name + ":" + target; }
@@ -24,5 +25,8 @@ struct SourceKind {
 
 /// Every kind there is, the built-in ones first: what open_source opens and help lists.
 const std::vector<SourceKind>& source_kinds();
+
+/// Whether a source's exact distribution is known, told by its name alone: nothing is opened.
+bool is_exact(const SourceName& name);
 
 }  // namespace segre

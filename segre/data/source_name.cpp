@@ -118,10 +118,11 @@ std::string SourceName::word(const std::string& key, const std::string& fallback
   return *value;
 }
 
-std::vector<std::string> SourceName::words(const std::string& key) const {
+std::vector<std::string> SourceName::words(const std::string& key, char separator) const {
   if (!has(key)) return {};
-  auto pieces = split(*find(key), ',');
-  if (std::find(pieces.begin(), pieces.end(), "") != pieces.end()) fail_option(key, "a list a,b,...");
+  auto pieces = split(*find(key), separator);
+  if (std::find(pieces.begin(), pieces.end(), "") != pieces.end())
+    fail_option(key, concat("a list a", separator, "b", separator, "..."));
   return pieces;
 }
 

@@ -47,8 +47,8 @@ class SourceName {
   std::string word(const std::string& key, const std::string& fallback) const;
   /// Whole numbers with commas between; {} where absent.
   std::vector<int64_t> integers(const std::string& key, Bounds bounds) const;
-  /// Words with commas between; {} where absent.
-  std::vector<std::string> words(const std::string& key) const;
+  /// Words with commas, or what is given, between; {} where absent.
+  std::vector<std::string> words(const std::string& key, char separator = ',') const;
   /// Pairs `from:to` of whole numbers with commas between; {} where absent.
   std::vector<std::pair<int64_t, int64_t>> pairs(const std::string& key, Bounds bounds) const;
 

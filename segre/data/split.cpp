@@ -3,16 +3,36 @@
 #include "segre/data/shuffle.h"
 
 namespace segre {
+namespace {
+
+// Places first ... end - 1 of a fixed shuffle of n rows, ascending: the source's own order within each part.
+torch::Tensor shuffled_rows(int64_t n, int64_t first, int64_t end) {
+  auto rows = torch::empty({end - first}, torch::kInt64);
+  auto* row = rows.data_ptr<int64_t>();
+  for (int64_t k = first; k < end; ++k) row[k - first] = shuffled({0, Purpose::validation_data}, 0, k, n);
+  return std::get<0>(rows.sort());
+}
+
+}  // namespace
+
+torch::Tensor chosen_rows(int64_t n, int64_t count) { return shuffled_rows(n, 0, count); }
+
+torch::Tensor chosen_items(const DataSource& source, int64_t most) {
+  const int64_t n = source.n_items();
+  if (n == 0 || n <= most) return source.rows(0, n == 0 ? most : n);
+  const auto rows = chosen_rows(n, most);
+  if (const Dataset* dataset = source.dataset()) return dataset->labels.index_select(0, rows).to(torch::kInt64);
+  std::vector<torch::Tensor> items;
+  for (int64_t k = 0; k < most; ++k) items.push_back(source.rows(rows[k].item<int64_t>(), 1));
+  return torch::cat(items);
+}
 
 std::pair<Dataset, Dataset> split_off(const Dataset& dataset, int64_t count) {
   const int64_t n = dataset.labels.size(0);
-  auto order = torch::empty({n}, torch::kInt64);
-  for (int64_t k = 0; k < n; ++k) order.data_ptr<int64_t>()[k] = shuffled({0, Purpose::validation_data}, 0, k, n);
-  const auto take = [&](int64_t from, int64_t to) {
-    const auto rows = std::get<0>(order.slice(0, from, to).sort());  // the source's own order within each part
-    return Dataset{dataset.space, dataset.labels.index_select(0, rows), dataset.mirror};
+  const auto take = [&](const torch::Tensor& rows) {
+    return Dataset{dataset.space, dataset.labels.index_select(0, rows), dataset.mirror, dataset.origin.select(rows)};
   };
-  return {take(count, n), take(0, count)};
+  return {take(shuffled_rows(n, count, n)), take(chosen_rows(n, count))};
 }
 
 }  // namespace segre

@@ -1,8 +1,8 @@
 #include "segre/experiment/training_data.h"
 
-#include <nlohmann/json.hpp>
-
 #include "segre/core/error.h"
+#include "segre/core/utf8.h"
+#include "segre/data/relabel.h"
 #include "segre/data/split.h"
 
 namespace segre {
@@ -11,37 +11,39 @@ namespace {
 // Below this many items a validation would say little and training would miss what it lost.
 constexpr int64_t kFewestHeldOut = 8;
 
-torch::Tensor items_of(const DataSource& source, int64_t count) {
-  return source.rows(0, source.n_items() == 0 ? count : std::min(count, source.n_items()));
+// A run keeps the names of its sources in files that are UTF-8: said before the training, not when it saves.
+void check_name(const char* key, const std::string& name) {
+  if (find_invalid_utf8(name) != std::string::npos)
+    fail_input(key, " = ", printable(name), ": is not UTF-8, as the config that a run keeps must be; rename the file");
+}
+
+// Items in memory, those of them that are held out taken away.
+TrainingData hold_out(std::shared_ptr<DataSource> source, const Experiment& experiment) {
+  const auto n = static_cast<double>(source->n_items());
+  const int64_t count = std::min(experiment.watch.items, static_cast<int64_t>(experiment.holdout * n));
+  if (count < kFewestHeldOut) return {std::move(source), {}};
+  auto [rest, held_out] = split_off(*source->dataset(), count);
+  return {make_dataset_source(std::move(rest)), held_out.labels.to(torch::kInt64)};
 }
 
 }  // namespace
 
 TrainingData open_training_data(const Experiment& experiment, std::shared_ptr<DataSource> source) {
-  TrainingData data;
-  data.source = source ? std::move(source) : std::shared_ptr<DataSource>(open_source(experiment.data));
-  const int64_t wanted = experiment.watch.items;
-  if (!experiment.validation.empty()) {
-    const auto other = open_source(experiment.validation);
-    if (other->space().shape() != data.source->space().shape() ||
-        !torch::equal(other->space().offsets(), data.source->space().offsets()))
-      fail_input("data.validation = ", experiment.validation, " is a ", other->space().describe(),
-                 ", data.source is a ", data.source->space().describe());
-    data.held_out = items_of(*other, wanted);
-    return data;
-  }
-  const Dataset* dataset = data.source->dataset();
-  if (dataset == nullptr) {
-    data.held_out = items_of(*data.source, wanted);  // drawn from a stream of its own
-    return data;
-  }
-  const auto n = static_cast<double>(data.source->n_items());
-  const int64_t count = std::min(wanted, static_cast<int64_t>(experiment.holdout * n));
-  if (count < kFewestHeldOut) return data;
-  auto [rest, held_out] = split_off(*dataset, count);
-  data.held_out = held_out.labels.to(torch::kInt64);
-  data.source = make_dataset_source(std::move(rest));
-  return data;
+  check_name("data.source", experiment.data);
+  check_name("data.validation", experiment.validation);
+  if (!source) source = open_source(experiment.data);
+  if (experiment.validation.empty() && source->dataset() != nullptr) return hold_out(std::move(source), experiment);
+  // Without an end there is nothing to take away: rows come from another stream than the items of training.
+  if (experiment.validation.empty()) return {source, chosen_items(*source, experiment.watch.items)};
+  const auto other =
+      relabel(source->space(), open_source(experiment.validation), "data.validation = " + experiment.validation);
+  return {source, chosen_items(*other, experiment.watch.items)};
+}
+
+std::shared_ptr<DataSource> open_learned_items(const Experiment& experiment) {
+  std::shared_ptr<DataSource> source = open_source(experiment.data);
+  if (!experiment.validation.empty() || source->dataset() == nullptr) return source;
+  return hold_out(std::move(source), experiment).source;
 }
 
 }  // namespace segre

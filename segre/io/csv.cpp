@@ -5,8 +5,8 @@
 
 namespace segre {
 
-std::vector<CsvRow> read_csv(const std::filesystem::path& path) {
-  CsvReader csv(path);
+std::vector<CsvRow> read_csv(const std::filesystem::path& path, TextEncoding encoding) {
+  CsvReader csv(path, CsvFormat{.encoding = encoding});
   std::vector<CsvRow> rows;
   while (csv.next()) rows.push_back({csv.line(), csv.fields()});
   if (rows.empty()) fail_input(path.string(), ": is empty, a header line was expected");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "segre/core/utf8.h"
 #include "segre/space/space.h"
 
 namespace segre {
@@ -16,7 +17,7 @@ struct CsvRow {
 };
 
 /// All rows of a comma-separated file, as CsvReader reads and refuses them; InputError where there is none.
-std::vector<CsvRow> read_csv(const std::filesystem::path& path);
+std::vector<CsvRow> read_csv(const std::filesystem::path& path, TextEncoding encoding = TextEncoding::utf8);
 
 /// Quotes a field where it needs it.
 std::string csv_field(const std::string& text);

@@ -1,19 +1,46 @@
 #include "segre/io/csv_reader.h"
 
+#include <algorithm>
+
+#include "segre/core/error.h"
+
 namespace segre {
 namespace {
 
+#ifdef SEGRE_FUZZ
+constexpr size_t kBuffer = 64;  // so that small files are read in several parts
+#else
 constexpr size_t kBuffer = size_t{1} << 20;
+#endif
+constexpr size_t kLongestRow = size_t{64} << 20;  // more is a quote that is never closed, or not a table
+
+// Whether a byte is more than plain ASCII text: none of these is the usual case, found out in one pass.
+bool needs_look(char c) { return c == '\0' || static_cast<unsigned char>(c) >= 0x80; }
 
 }  // namespace
 
-CsvReader::CsvReader(const std::filesystem::path& path, char delimiter) : bytes_(path), delimiter_(delimiter) {
-  // The byte order mark some spreadsheets write.
-  if (peek() != kEnd && buffer_.starts_with("\xef\xbb\xbf")) at_ = 3;
+CsvReader::CsvReader(const std::filesystem::path& path, char delimiter)
+    : CsvReader(path, CsvFormat{.delimiter = delimiter}) {}
+
+CsvReader::CsvReader(const std::filesystem::path& path, const CsvFormat& format) : bytes_(path), format_(format) {
+  if (peek() != kEnd) check_mark();
+}
+
+// The byte order mark that some programs write first: of UTF-8 it is skipped.
+void CsvReader::check_mark() {
+  if (buffer_.starts_with("\xff\xfe") || buffer_.starts_with("\xfe\xff"))
+    fail_input(name(), ":1: starts with the byte order mark of UTF-16, text in UTF-8 was expected; save it as UTF-8");
+  if (!buffer_.starts_with("\xef\xbb\xbf")) return;
+  if (format_.encoding == TextEncoding::latin1)
+    fail_input(name(), ":1: starts with the byte order mark of UTF-8, but encoding=latin1 was given; leave that out");
+  at_ = 3;
 }
 
 int CsvReader::peek() {
   if (at_ == buffer_.size()) {
+    if (row_.size() + ends_.size() > kLongestRow)
+      fail_input(name(), ":", row_line_, ": a row of more than ", kLongestRow >> 20,
+                 " MiB, a line of a table was expected; is a quote opened and never closed?");
     buffer_.resize(kBuffer);
     buffer_.resize(bytes_.read(buffer_.data(), kBuffer));
     at_ = 0;
@@ -44,9 +71,56 @@ void CsvReader::read_quoted() {
 }
 
 void CsvReader::check_row() {
-  if (first_row_fields_ < 0) first_row_fields_ = n_fields();
+  const bool is_first = first_row_fields_ < 0;
+  if (is_first) first_row_fields_ = n_fields();
   if (n_fields() != first_row_fields_)
-    fail_input(name(), ":", row_line_, ": ", n_fields(), " fields where the header has ", first_row_fields_);
+    fail_input(name(), ":", row_line_, ": ", n_fields(), " fields where the ",
+               format_.has_header ? "header" : "first row", " has ", first_row_fields_);
+  if (std::any_of(row_.begin(), row_.end(), needs_look)) {
+    check_text();
+    if (format_.encoding == TextEncoding::latin1) convert_latin1();
+  }
+  if (is_first && format_.has_header) header_ = fields();
+}
+
+// Refuses the first byte of the row that is not text: a NUL in any encoding, what no character of UTF-8 has.
+void CsvReader::check_text() const {
+  size_t bad = row_.find('\0');
+  // Field by field: the bytes of two fields do not make one character.
+  for (int64_t i = 0; i < n_fields() && format_.encoding == TextEncoding::utf8; ++i)
+    if (const size_t at = find_invalid_utf8(field(i)); at != std::string_view::npos) {
+      bad = std::min(bad, at + (i > 0 ? ends_[i - 1] : 0));
+      break;
+    }
+  if (bad == std::string::npos) return;
+  const int64_t i = std::upper_bound(ends_.begin(), ends_.end(), bad) - ends_.begin();
+  const size_t begin = i > 0 ? ends_[i - 1] : 0;
+  const auto row = row_.begin();
+  const auto line = row_line_ + std::count(row, row + static_cast<int64_t>(bad), '\n');
+  const std::string where = header_.empty() && format_.has_header ? concat("the name of column ", i + 1)
+                                                                  : concat("column ", printable(column_name(i)));
+  const std::string byte = printable(std::string_view(row_).substr(bad, 1));
+  if (row_[bad] == '\0')
+    fail_input(name(), ":", line, ": ", where, " has a NUL at byte ", bad - begin + 1, " ('", printable(field(i)),
+               "'), text was expected; is the file UTF-16? Save it as UTF-8");
+  fail_input(name(), ":", line, ": ", where, " is not UTF-8: ", byte, " at byte ", bad - begin + 1, " of '",
+             printable(field(i)), "'; if the file is Latin-1, read it with encoding=latin1");
+}
+
+void CsvReader::convert_latin1() {
+  std::string row;
+  std::vector<size_t> ends;
+  for (int64_t i = 0; i < n_fields(); ++i) {
+    row += latin1_to_utf8(field(i));
+    ends.push_back(row.size());
+  }
+  row_ = std::move(row);
+  ends_ = std::move(ends);
+}
+
+std::string CsvReader::column_name(int64_t i) const {
+  if (i < static_cast<int64_t>(header_.size()) && !header_[i].empty()) return header_[i];
+  return concat("x", i + 1);
 }
 
 bool CsvReader::next() {
@@ -60,7 +134,7 @@ bool CsvReader::next() {
     if (c == '"' && row_.size() == begin) {
       quoted = true;
       read_quoted();
-    } else if (c == static_cast<unsigned char>(delimiter_)) {
+    } else if (c == static_cast<unsigned char>(format_.delimiter)) {
       ends_.push_back(row_.size());
       quoted = false;
     } else if (c == '\n' || c == kEnd) {
@@ -72,8 +146,10 @@ bool CsvReader::next() {
       }
       if (c == kEnd) return false;
       row_line_ = line_;
-    } else if (c != '\r' || (peek() != '\n' && peek() != kEnd)) {
+    } else if (c != '\r') {
       row_ += static_cast<char>(c);
+    } else if (peek() != '\n' && peek() != kEnd) {
+      fail_input(name(), ":", line_, ": a carriage return that no line feed follows; lines end in LF or CRLF");
     }
   }
 }

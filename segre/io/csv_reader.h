@@ -6,20 +6,30 @@
 #include <string_view>
 #include <vector>
 
+#include "segre/core/utf8.h"
 #include "segre/io/gzip.h"
 
 namespace segre {
 
+/// How a delimited file is written.
+struct CsvFormat {
+  char delimiter = ',';
+  TextEncoding encoding = TextEncoding::utf8;
+  bool has_header = true;  ///< the first row names the columns; messages call them so
+};
+
 /// Reads a delimited file (RFC 4180: fields may be quoted, quotes doubled, line ends LF or CRLF; plain or gzip) row by
-/// row, holding one row. Blank lines are skipped.
+/// row, holding one row. Blank lines are skipped. Fields are UTF-8, whatever the file is.
 ///
 ///   CsvReader csv("t.csv");
 ///   while (csv.next()) use(csv.field(0));
 ///
-/// InputError names file and line of an unclosed quote or a row with another number of fields than the first.
+/// InputError names file and line of an unclosed quote, a row with another number of fields than the first, a byte that
+/// is not text in the file's encoding, or a carriage return that ends no line.
 class CsvReader {
  public:
   explicit CsvReader(const std::filesystem::path& path, char delimiter = ',');
+  CsvReader(const std::filesystem::path& path, const CsvFormat& format);
 
   /// Goes to the next row; false at the end of the file.
   bool next();
@@ -33,6 +43,8 @@ class CsvReader {
   }
   /// The row's fields, as copies.
   std::vector<std::string> fields() const;
+  /// What a column is called: by the first row if that is a header, else x1, x2, ...
+  std::string column_name(int64_t i) const;
   /// The file, for messages.
   const std::string& name() const { return bytes_.name(); }
 
@@ -41,10 +53,13 @@ class CsvReader {
   int peek();
   int take();
   void read_quoted();
+  void check_mark();
   void check_row();
+  void check_text() const;
+  void convert_latin1();
 
   ByteReader bytes_;
-  char delimiter_;
+  CsvFormat format_;
   std::string buffer_;
   size_t at_ = 0;             // next byte of the buffer
   std::string row_;           // the fields of the row, end to end
@@ -52,6 +67,7 @@ class CsvReader {
   int64_t line_ = 1;          // of the next byte
   int64_t row_line_ = 1;
   int64_t first_row_fields_ = -1;
+  std::vector<std::string> header_;  // the first row, where it names the columns
 };
 
 }  // namespace segre

@@ -4,9 +4,11 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <numeric>
+#include <unordered_set>
 
 #include "segre/core/error.h"
+#include "segre/core/json_number.h"
+#include "segre/core/utf8.h"
 
 namespace segre {
 namespace {
@@ -29,7 +31,47 @@ torch::Tensor inverse_permutation(const torch::Tensor& order) {
   return inverse;
 }
 
+// The first name that occurs twice: names decide what labels and columns mean, so each must mean one thing.
+const std::string* find_repeated(const std::vector<std::string>& names) {
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : names)
+    if (!seen.insert(name).second) return &name;
+  return nullptr;
+}
+
 const char* const kLayoutNames[] = {"sequence", "image", "table"};
+
+// The number of variables of a shape; sizes may come from a file, so the product is checked before it is taken.
+int64_t count_variables(const std::vector<int64_t>& shape, int64_t n_labels) {
+  int64_t count = 1;
+  for (const int64_t extent : shape) {
+    if (extent < 1) fail_input("a space needs at least one variable along each axis, found ", extent);
+    if (extent > kMaxCoordinates / n_labels / count)
+      fail_input("a space of shape ", at::IntArrayRef(shape), " with ", n_labels, " labels each, at most ",
+                 kMaxCoordinates, " variables times labels were expected");
+    count *= extent;
+  }
+  return count;
+}
+
+// One field of an entry in a JSON list; a field that is absent stands for no names.
+std::vector<std::string> names_in(const nlohmann::json& json, const char* key) {
+  return json.value(key, std::vector<std::string>{});
+}
+
+std::vector<std::array<uint8_t, 3>> colours_in(const nlohmann::json& json) {
+  std::vector<std::array<uint8_t, 3>> colours;
+  if (!json.contains("label_colours")) return colours;
+  for (const auto& entry : json.at("label_colours")) {
+    const auto parts = json_integers(entry, "a label's colour");
+    const bool good = parts.size() == 3 &&
+                      std::all_of(parts.begin(), parts.end(), [](int64_t part) { return part >= 0 && part <= 255; });
+    if (!good)
+      fail_input("a label's colour is ", at::IntArrayRef(parts), ", three numbers from 0 to 255 were expected");
+    colours.push_back({static_cast<uint8_t>(parts[0]), static_cast<uint8_t>(parts[1]), static_cast<uint8_t>(parts[2])});
+  }
+  return colours;
+}
 
 }  // namespace
 
@@ -97,17 +139,16 @@ Space Space::uniform(Layout layout, std::vector<int64_t> shape, int64_t n_labels
   if (shape.size() != axes)
     fail_input("a space of layout ", kLayoutNames[static_cast<int>(layout)], " has ", axes, " axes, not ",
                shape.size());
-  for (const int64_t extent : shape)
-    if (extent < 1) fail_input("a space needs at least one variable along each axis, found ", extent);
   if (n_labels < 1 || n_labels > kMaxLabels)
     fail_input("a variable has 1 to ", kMaxLabels, " labels, found ", n_labels);
   for (const size_t count : {labels.names.size(), labels.colours.size()})
     if (count != 0 && static_cast<int64_t>(count) != n_labels)
       fail_input("a label set of ", count, " names or colours for ", n_labels, " labels");
+  if (const auto* name = find_repeated(labels.names)) fail_input("two labels are named '", printable(*name), "'");
   auto contents = std::make_shared<Contents>();
   contents->label_set = std::move(labels);
   contents->layout = layout;
-  contents->n_variables = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  contents->n_variables = count_variables(shape, n_labels);
   contents->shape = std::move(shape);
   contents->uniform_labels = n_labels;
   contents->n_coordinates = contents->n_variables * n_labels;
@@ -126,8 +167,12 @@ Space Space::table(std::vector<Variable> variables) {
       fail_input("variable ", v.name, ": a variable has 1 to ", kMaxLabels, " labels, found ", v.n_labels);
     if (!v.label_names.empty() && static_cast<int64_t>(v.label_names.size()) != v.n_labels)
       fail_input("variable ", v.name, ": ", v.label_names.size(), " label names for ", v.n_labels, " labels");
+    if (const auto* name = find_repeated(v.label_names))
+      fail_input("variable ", printable(v.name), ": two labels are named '", printable(*name), "'");
     contents->n_labels.push_back(v.n_labels);
     contents->n_coordinates += v.n_labels;
+    if (contents->n_coordinates > kMaxCoordinates)
+      fail_input("a table of ", variables.size(), " variables with more than ", kMaxCoordinates, " labels in all");
     named = named || !v.name.empty() || !v.label_names.empty();
   }
   const auto& counts = contents->n_labels;
@@ -136,7 +181,11 @@ Space Space::table(std::vector<Variable> variables) {
     contents->n_labels.clear();
   }
   if (named) contents->names = std::move(variables);
-  return Space(std::move(contents));
+  Space space(std::move(contents));
+  std::vector<std::string> names;
+  for (int64_t i = 0; named && i < space.n_variables(); ++i) names.push_back(space.variable_name(i));
+  if (const auto* name = find_repeated(names)) fail_input("two variables are named '", printable(*name), "'");
+  return space;
 }
 
 Layout Space::layout() const { return contents_->layout; }
@@ -237,14 +286,15 @@ Space Space::from_json(const nlohmann::json& json) {
   if (layout != "table" && layout != "image" && layout != "sequence")
     fail_input("a space of unknown layout '", layout, "'");
   if (layout != "table")
-    return uniform(layout == "image" ? Layout::image : Layout::sequence, json.at("shape").get<std::vector<int64_t>>(),
-                   json.at("labels").get<int64_t>(),
-                   {json.value("label_names", decltype(LabelSet::names){}),
-                    json.value("label_colours", decltype(LabelSet::colours){})});
+    return uniform(layout == "image" ? Layout::image : Layout::sequence,
+                   json_integers(json.at("shape"), "the space's shape"),
+                   json_integer(json.at("labels"), "the space's number of labels"),
+                   {names_in(json, "label_names"), colours_in(json)});
   std::vector<Variable> variables;
   for (const auto& entry : json.at("variables"))
-    variables.push_back({entry.at("name").get<std::string>(), entry.at("labels").get<int64_t>(),
-                         entry.value("label_names", std::vector<std::string>{})});
+    variables.push_back({entry.at("name").get<std::string>(),
+                         json_integer(entry.at("labels"), "a variable's number of labels"),
+                         names_in(entry, "label_names")});
   return table(std::move(variables));
 }
 

@@ -17,6 +17,9 @@ enum class Layout { sequence, image, table };
 /// Largest number of labels one variable may have.
 inline constexpr int64_t kMaxLabels = 65'536;
 
+/// Largest number of coordinates, 2^32: one item of them fills 16 GB, and counts of bytes stay far from overflow.
+inline constexpr int64_t kMaxCoordinates = int64_t{1} << 32;
+
 /// A categorical variable: its name and the names of its labels, where it has any.
 struct Variable {
   std::string name;                      ///< empty: named by position

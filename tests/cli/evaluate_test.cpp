@@ -103,7 +103,9 @@ TEST_F(CliEvaluate, NamesALabelThatTheModelDoesNotKnow) {
   write_text(file("held.csv"), "sky,wind\nhail,no\nsun,yes\n");
   const std::string source = "csv:" + file("held.csv").string();
   EXPECT_EQ(evaluate_error(source),
-            "--data " + source + ": column sky has the label 'hail', which is none of the 3 the model knows");
+            file("held.csv").string() +
+                ":2: column sky has the label 'hail', which training never saw; it has rain, snow, sun (if it can "
+                "occur, train with it declared: labels= or dictionary= of csv:, a row with p = 0 of joint:)");
 }
 
 TEST_F(CliEvaluate, RefusesDataOfAnotherKindAndOtherKeys) {
@@ -114,6 +116,13 @@ TEST_F(CliEvaluate, RefusesDataOfAnotherKindAndOtherKeys) {
   write_text(file("one.csv"), "sky,wind\nsun,no\n");
   EXPECT_EQ(evaluate_error("csv:" + file("one.csv").string()),
             concat("--data csv:", file("one.csv").string(), ": has 1 item, at least 2 are needed"));
+}
+
+TEST_F(CliEvaluate, AKnownDistributionThatLacksALabelIsStillTheExactOne) {
+  write_text(file("j.csv"), "sky,wind,p\nsun,no,0.5\nrain,yes,0.5\n");
+  const auto result = evaluate("joint:" + file("j.csv").string());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "total variation to the exact distribution"));
 }
 
 TEST(CliEvaluateJoint, AKnownDistributionGivesTotalVariationAndNoNeighbours) {

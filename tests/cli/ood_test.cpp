@@ -93,11 +93,22 @@ TEST_F(CliOod, AnotherSpaceIsNamedBesideTheModels) {
 TEST_F(CliOod, TrainingDataThatAreGoneAreAskedFor) {
   fs::rename(file("stripes.npy"), file("moved.npy"));
   const std::string message = ood_error(source("moved.npy"), source("noise.npy"));
-  EXPECT_TRUE(message.starts_with("the run's training data are needed to calibrate scores: give --train SOURCE ("))
-      << message;
+  EXPECT_TRUE(message.starts_with("the run's training data cannot be opened (")) << message;
   EXPECT_TRUE(contains(message, "stripes.npy"));
+  EXPECT_TRUE(contains(message, "); give them with --train SOURCE"));
   const auto result = ood(source("moved.npy"), source("noise.npy"), {"--train", source("moved.npy")});
   EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST_F(CliOod, ItemsHeldOutAreNoTrainingItems) {
+  const auto column = torch::arange(4).unsqueeze(0) + torch::arange(200).unsqueeze(1) % 4;
+  write_images("many.npy", (column.div(2, "floor") % 2).unsqueeze(1).expand({200, 4, 4}).reshape({200, 16}));
+  const auto other = file("other");
+  ASSERT_EQ(run_program(tiny_training(source("many.npy"), other, 2)).exit_code, 0);
+  const auto result = run_program({"ood", other.string(), "--inside", source("stripes.npy"), "--outside",
+                                   source("noise.npy"), "--out", out().string()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.err, "On 190 training items, log nats = ")) << "a twentieth of 200 validated it";
 }
 
 TEST_F(CliOod, AFolderInUseIsRefusedBeforeAnyWork) {
@@ -105,7 +116,8 @@ TEST_F(CliOod, AFolderInUseIsRefusedBeforeAnyWork) {
   test::write_text(out() / "mine.txt", "keep");
   const auto result = ood(source("stripes.npy"), source("noise.npy"));
   EXPECT_EQ(result.exit_code, kBadInput);
-  EXPECT_EQ(result.err, concat("segre: --out ", out().string(), ": is there already; choose a new folder\n"));
+  EXPECT_EQ(result.err,
+            concat("segre: --out ", out().string(), ": already exists and is not empty, a new folder was expected\n"));
   EXPECT_EQ(read_file(out() / "mine.txt"), "keep");
 }
 

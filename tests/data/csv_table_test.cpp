@@ -57,6 +57,162 @@ TEST(CsvTable, MissingValuesAreRefusedOnRequest) {
             ":3: column b is 'NA', which stands for a missing value; a label was expected (missing=refuse)");
 }
 
+// As samples are written, whatever the table that was learned called it.
+TEST(CsvTable, TheNameOfTheMissingLabelIsAMissingValue) {
+  EXPECT_EQ(error_of("a\n3\n(missing)\n", "missing=refuse"),
+            ":3: column a is '(missing)', which stands for a missing value; a label was expected (missing=refuse)");
+  // Nor does it count as a value.
+  EXPECT_EQ(read("a\n3\n4\n(missing)\n", "max_labels=2").space.n_labels(0), 3);
+}
+
+TEST(CsvTable, EveryMissingTokenIsOneAndNoOtherTextIs) {
+  for (const char* token : {"NA", "N/A", "NaN", "nan", "null", "NULL", "?", "(missing)", "\"\""})
+    EXPECT_EQ(label_names(read(concat("a\nx\n", token, "\n")).space, 0), (Names{"x", "(missing)"})) << token;
+  for (const char* text : {"na", "N.A.", "None", "NAN", "Null", "??", "missing", "-", "(missing) "})
+    EXPECT_EQ(read(concat("a\n", text, "\n"), "missing=refuse").space.label_name(0, 0), text);
+}
+
+TEST(CsvTable, HeaderlessFilesNameTheirColumnsByPosition) {
+  const auto data = read("1,x\n0,y\n1,y\n", "header=0");
+  EXPECT_EQ(data.space.variable_name(0), "x1");
+  EXPECT_EQ(data.space.variable_name(1), "x2");
+  EXPECT_TRUE(torch::equal(data.labels, bytes({1, 0, 0, 1, 1, 1}, 2))) << "the first line is an item";
+  EXPECT_EQ(data.origin.place(0).substr(data.origin.place(0).rfind(':')), ":1");
+  EXPECT_EQ(read("0,0\n1,0\n", "header=0&columns=x2,x1").space.variable_name(0), "x2");
+  EXPECT_EQ(read("a\n\nb\nc\n", "header=0&limit=2").labels.size(0), 2);
+  EXPECT_EQ(read("a,b\n1,2\n", "header=1").labels.size(0), 1);
+  EXPECT_EQ(error_of("", "header=0"), ": is empty, a row of labels was expected");
+  EXPECT_EQ(error_of("1,2\n1\n", "header=0"), ":2: 1 fields where the first row has 2");
+  EXPECT_EQ(error_of("1,2\n1,NA\n", "header=0&missing=refuse"),
+            ":2: column x2 is 'NA', which stands for a missing value; a label was expected (missing=refuse)");
+}
+
+TEST(CsvTable, AFirstLineThatCouldBeAnItemIsNotGuessedAt) {
+  const std::string text = "\nred,small\nblue,small\nred,big\n";
+  EXPECT_EQ(error_of(text),
+            ":2: every column is named as one of its own labels, 'red' the first; read the file with header=0 if this "
+            "line is data, with header=1 if it names the columns");
+  EXPECT_EQ(read(text, "header=0").labels.size(0), 3);
+  EXPECT_EQ(read(text, "header=1").labels.size(0), 2);
+  EXPECT_EQ(read(text, "columns=small").labels.size(0), 2) << "whoever names a column knows the header";
+  EXPECT_EQ(read("red,small\nblue,small\ngreen,big\n").labels.size(0), 2) << "no item is called red";
+}
+
+TEST(CsvTable, ItemsKnowTheirLines) {
+  const auto data = read("\"a\nb\",c\n1,x\n\n\n\"2\n2\",y\n3,z\n");
+  const auto line = [&](int64_t item) { return data.origin.place(item).substr(data.origin.place(item).rfind(':')); };
+  EXPECT_EQ(data.space.variable_name(0), "a\nb");
+  EXPECT_EQ(line(0), ":3");
+  EXPECT_EQ(line(1), ":6");
+  EXPECT_EQ(line(2), ":8");
+}
+
+TEST(CsvTable, DeclaredLabelsAreThereWhetherOrNotTheyOccur) {
+  const auto data = read("a,b\n1,1\n1,0\n", "labels=1|0");
+  EXPECT_EQ(label_names(data.space, 0), (Names{"0", "1"})) << "sorted as if both had occurred";
+  EXPECT_EQ(label_names(data.space, 1), (Names{"0", "1"}));
+  EXPECT_TRUE(torch::equal(data.labels, bytes({1, 1, 1, 0}, 2)));
+  EXPECT_EQ(read("a\n2\n", "labels=10|9|2").space.label_name(0, 1), "9") << "as numbers";
+}
+
+TEST(CsvTable, AValueOutsideTheDeclaredLabelsIsNamed) {
+  EXPECT_EQ(error_of("a,b\n0,1\n\n0,2\n", "labels=0|1"),
+            ":4: column b has the label '2', which is not declared (labels=); it has 0, 1");
+}
+
+TEST(CsvTable, MissingValuesNeedNoDeclaration) {
+  EXPECT_EQ(label_names(read("a,b\n1,1\nNA,0\n", "labels=0|1").space, 0), (Names{"0", "1", "(missing)"}));
+  EXPECT_EQ(read("a,b\n1,1\nNA,0\n", "labels=0|1").space.n_labels(1), 2) << "only where they occur";
+  EXPECT_EQ(label_names(read("a\n1\n", "labels=?|0|1").space, 0), (Names{"0", "1", "(missing)"})) << "or are declared";
+  EXPECT_TRUE(test::contains(error_of("a\n1\nNA\n", "labels=0|1&missing=refuse"), ":3: column a is 'NA'"));
+  EXPECT_TRUE(
+      test::contains(input_error([] { read("a\n1\n", "labels=0|NA&missing=refuse"); }),
+                     "option labels is '0|NA', labels without 'NA', which missing=refuse refuses, was expected"));
+}
+
+TEST(CsvTable, DeclaredLabelsAreGivenOnce) {
+  EXPECT_TRUE(test::contains(input_error([] { read("a\n1\n", "labels=0|1|0"); }), "each label once was expected"));
+  EXPECT_TRUE(test::contains(input_error([] { read("a\n1\n", "labels=0||1"); }), "a list a|b|... was expected"));
+  EXPECT_TRUE(test::contains(input_error([] { read("a\n1\n", "labels=NA|?"); }), "each label once was expected"));
+}
+
+class Dictionary : public testing::Test {
+ protected:
+  std::string source(const std::string& text, const std::string& dictionary, const std::string& more = "") {
+    write_text(folder_ / "t.csv", text);
+    write_text(folder_ / "d.csv", dictionary);
+    return concat("csv:", (folder_ / "t.csv").string(), "?dictionary=", (folder_ / "d.csv").string(), more);
+  }
+  Dataset read_with(const std::string& text, const std::string& dictionary, const std::string& more = "") {
+    return read_csv_table(parse_source_name(source(text, dictionary, more)));
+  }
+  // The message less the file's name.
+  std::string error_of_file(const std::string& file, const std::string& text, const std::string& dictionary,
+                            const std::string& more = "") {
+    return test::after((folder_ / file).string(), input_error([&] { read_with(text, dictionary, more); }));
+  }
+  ScratchFolder folder_;
+};
+
+TEST_F(Dictionary, DeclaresTheLabelsOfTheColumnsItNames) {
+  const std::string dictionary = "column,label\nsky,sun\nwind,no\nsky,rain\nwind,yes\n";
+  const std::string text = "sky,wind,id\nsun,no,a\nsun,no,b\n";
+  const auto data = read_with(text, dictionary);
+  EXPECT_EQ(label_names(data.space, 0), (Names{"rain", "sun"}));
+  EXPECT_EQ(label_names(data.space, 1), (Names{"no", "yes"}));
+  EXPECT_EQ(label_names(data.space, 2), (Names{"a", "b"})) << "as found";
+  EXPECT_EQ(label_names(read_with(text, dictionary, "&labels=a|b|c").space, 2), (Names{"a", "b", "c"}));
+  EXPECT_EQ(read_with(text, dictionary, "&columns=wind").space.n_variables(), 1) << "others are no harm";
+  EXPECT_EQ(error_of_file("t.csv", text + "snow,no,a\n", dictionary),
+            concat(":4: column sky has the label 'snow', which is not declared (dictionary=",
+                   (folder_ / "d.csv").string(), "); it has sun, rain"));
+}
+
+TEST_F(Dictionary, MistakesInItAreNamedWithTheirLine) {
+  const std::string text = "sky,wind\nsun,no\n";
+  EXPECT_EQ(error_of_file("d.csv", text, "columns,labels\nsky,sun\n"),
+            ":1: header is 'columns,labels', column,label was expected in a dictionary of labels");
+  EXPECT_EQ(error_of_file("d.csv", text, "column,label\n"), ": has a header and no labels");
+  EXPECT_EQ(error_of_file("d.csv", text, "column,label\nsky,sun\nsky,sun\n"),
+            ":3: column sky: label 'sun' is declared twice");
+  EXPECT_EQ(error_of_file("d.csv", text, "column,label\nsky,sun\nwnd,no\n"),
+            concat(":3: column 'wnd' is not one of ", (folder_ / "t.csv").string(), "; the nearest is wind"));
+  EXPECT_EQ(error_of_file("d.csv", text, "column,label\nsky,sun\nsky,\n", "&missing=refuse"),
+            ":3: column sky: label '' stands for a missing value, a label was expected (missing=refuse)");
+}
+
+TEST(CsvTable, DeclaredColumnsAreLabelsHoweverManyThereAre) {
+  std::string labels = "labels=";
+  std::string text = "a\n";
+  for (int k = 0; k < 60; ++k) {
+    labels += concat(k > 0 ? "|" : "", k, ".5");
+    text += concat(k, ".5\n");
+  }
+  EXPECT_EQ(read(text, labels).space.n_labels(0), 60);
+  EXPECT_TRUE(test::contains(error_of(text), "60 different values in 60 rows, too many")) << "undeclared";
+}
+
+TEST(CsvTable, TextThatIsNotUtf8IsRefusedAtItsLineOrConverted) {
+  const std::string text =
+      "town,b\nparis,1\norl\xe9"
+      "ans,1\n";
+  EXPECT_EQ(error_of(text),
+            ":3: column town is not UTF-8: \\xe9 at byte 4 of 'orl\\xe9"
+            "ans'; if the file is Latin-1, read it with "
+            "encoding=latin1");
+  EXPECT_EQ(read(text, "encoding=latin1").space.label_name(0, 0),
+            "orl\xc3\xa9"
+            "ans");
+  EXPECT_EQ(read("t\xe9te\n1\n", "encoding=latin1").space.variable_name(0), "t\xc3\xa9te");
+  EXPECT_EQ(read("a\norl\xc3\xa9"
+                 "ans\n",
+                 "encoding=utf8")
+                .space.label_name(0, 0),
+            "orl\xc3\xa9"
+            "ans");
+  EXPECT_TRUE(test::contains(input_error([] { read("a\n1\n", "encoding=ascii"); }), "one of utf8, latin1"));
+}
+
 TEST(CsvTable, ColumnsAreChosenAndLeftOut) {
   const std::string text = "a,b,c\n1,x,p\n2,y,p\n";
   EXPECT_EQ(read(text, "columns=c,a").space.variable_name(1), "a");
@@ -94,6 +250,15 @@ TEST(CsvTable, ColumnsLikeIdentifiersAreRefusedWithAdvice) {
   EXPECT_TRUE(test::contains(error_of(column(200, 20, "k"), "max_labels=19"), "has 20 different values, too many"));
 }
 
+TEST(CsvTable, TheMissingLabelIsNotCountedAmongTheValues) {
+  EXPECT_EQ(read(column(50, 50, "k") + "NA\n").space.n_labels(0), 51) << "fifty values are labels";
+  EXPECT_TRUE(test::contains(error_of(column(51, 51, "k") + "NA\n"), "has 51 different values in 52 rows, too many"));
+  EXPECT_EQ(read(column(9, 3, "k") + "NA\n", "max_labels=3").space.n_labels(0), 4);
+  EXPECT_TRUE(test::contains(error_of(column(9, 4, "k") + "NA\n", "max_labels=3"), "has 4 different values, too many"));
+  EXPECT_EQ(read(column(1000, 20, "1.5") + "NA\n").space.n_labels(0), 21) << "twenty fractions are a coarse scale";
+  EXPECT_TRUE(test::contains(error_of(column(1000, 21, "1.5") + "NA\n"), "has 21 different numbers with fractions"));
+}
+
 TEST(CsvTable, MeasurementsAreRefusedWithAdvice) {
   EXPECT_TRUE(test::contains(error_of(column(1000, 30, "1.5")), "30 different numbers with fractions, too many"));
   EXPECT_EQ(read(column(1000, 20, "1.5")).space.n_labels(0), 20) << "a coarse scale";
@@ -118,7 +283,8 @@ TEST(CsvTable, RaggedEmptyAndDoubledAreNamed) {
   EXPECT_EQ(error_of("a,b\n1,2\n1\n"), ":3: 1 fields where the header has 2");
   EXPECT_EQ(error_of(""), ": is empty, a header line was expected");
   EXPECT_EQ(error_of("a,b\n"), ": has a header and no rows");
-  EXPECT_EQ(error_of("a,b,a\n1,2,3\n"), ":1: column 'a' is named twice");
+  EXPECT_EQ(error_of("a,b,a\n1,2,3\n"),
+            ":1: column 'a' is named twice; if the file has no header, read it with header=0");
 }
 
 TEST(CsvTable, ColumnsWithoutNamesAreNamedByPosition) { EXPECT_EQ(read(",b\n1,2\n").space.variable_name(0), "x1"); }
@@ -136,6 +302,24 @@ TEST(CsvTable, ThousandsOfColumnsAreReadInLittleTime) {
   EXPECT_LT(test::thread_seconds() - start, 1.0);  // 0.05 s where it was written; quadratic work would take minutes
   EXPECT_EQ(data.space.n_coordinates(), 2 * kColumns);
   EXPECT_EQ(data.labels[3][5].item<int64_t>(), (3 * 31 + 5 * 17) % 7 % 2);
+}
+
+TEST(CsvTable, AMillionColumnsAreReadInLinearTime) {
+  constexpr int kColumns = 1'000'000;
+  std::string header;
+  std::string row;
+  for (int i = 0; i < kColumns; ++i) {
+    header += concat(i > 0 ? ",c" : "c", i);
+    row += i > 0 ? ",x" : "x";
+  }
+  const double start = test::thread_seconds();
+  EXPECT_EQ(read(header + "\n" + row + "\n").space.n_variables(), kColumns);
+  EXPECT_LT(test::thread_seconds() - start, 60.0);  // a few seconds; quadratic work would take hours
+}
+
+TEST(CsvTable, NamesWithLineEndsAreShownOnOneLine) {
+  EXPECT_EQ(error_of("\"a\nb\",\"a\nb\"\n1,2\n"),
+            ":1: column 'a\\nb' is named twice; if the file has no header, read it with header=0");
 }
 
 }  // namespace

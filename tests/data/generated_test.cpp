@@ -73,11 +73,13 @@ TEST_P(Generated, TheTrainingStreamFollowsItsSeedAndIsNotTheRows) {
     EXPECT_FALSE(source->rows(0, 8).equal(source->items({seed, Purpose::training_data}, 0, 8)));
 }
 
-TEST_P(Generated, TheOptionSeedChangesTheRows) {
+TEST_P(Generated, TheOptionSeedChangesTheRowsAndTheTrainingStream) {
   const std::string name = GetParam();
   if (name.find("seed=") != std::string::npos) GTEST_SKIP() << "has a seed of its own";
   const std::string seeded = name + (name.find('?') == std::string::npos ? "?" : "&") + "seed=7";
   EXPECT_FALSE(open(name)->rows(0, 4).equal(open(seeded)->rows(0, 4)));
+  const RandomStream random(1, Purpose::training_data);
+  EXPECT_FALSE(open(name)->items(random, 0, 4).equal(open(seeded)->items(random, 0, 4)));
 }
 
 // MNIST at > 0.5 has 6.9% of ink in ones, 15.6% in zeros, 12.2% over all.
@@ -121,6 +123,9 @@ TEST(Glyphs, WrongOptionsAreNamed) {
 
 // A change of these is a change of every experiment on the built-in data: it must be meant.
 TEST(Glyphs, ItemsAreThoseOfTheLastRelease) { EXPECT_EQ(sum_of(open("glyphs")->rows(0, 64)), "d84f622630ffeefc"); }
+TEST(Glyphs, TrainingItemsAreThoseOfTheLastRelease) {
+  EXPECT_EQ(sum_of(open("glyphs")->items({1, Purpose::training_data}, 0, 64)), "d9e57879256a8e0b");
+}
 TEST(Streets, ItemsAreThoseOfTheLastRelease) { EXPECT_EQ(sum_of(open("streets")->rows(0, 16)), "88e32156153b931f"); }
 
 TEST(Streets, TheLabelsAreTheCategoriesOfCityscapes) {

@@ -100,6 +100,11 @@ TEST(Idx, HeadersWithoutImagesOrWithImpossibleSizesAreRefused) {
             ": images of 2x4294967295, 1 to 8192 pixels a side were expected");
 }
 
+TEST(Idx, AHeaderThatPromisesManyLargeImagesTakesNoMemoryForThem) {
+  EXPECT_EQ(Mnist(idx_images(0xffffffff, 8192, 8192, "12345")).error(),
+            ": ends in image 1 of the 4294967295 its header promises, 5 of whose 67108864 bytes are there");
+}
+
 TEST(Idx, ClassesThatCannotBeHadAreRefused) {
   const Mnist mnist;
   EXPECT_TRUE(test::contains(input_error([&] { mnist.read("classes=7"); }), "option classes is '7', a class that"));

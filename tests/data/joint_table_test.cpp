@@ -126,6 +126,26 @@ TEST(JointCsv, AShortRowIsNamedWithItsLine) {
   EXPECT_EQ(error_of("a,b,p\n0,1,0.5\n0,0.5\n"), ":3: 2 fields where the header has 3");
 }
 
+TEST(JointCsv, TextThatIsNotUtf8IsRefusedAtItsLineOrConverted) {
+  EXPECT_TRUE(
+      test::contains(error_of("town,p\nparis,0.5\nn\xeemes,0.5\n"), ":3: column town is not UTF-8: \\xee at byte 2"));
+  const ScratchFolder folder;
+  write_text(folder / "j.csv", "town,p\nparis,0.5\nn\xeemes,0.5\n");
+  EXPECT_EQ(read_joint_csv(folder / "j.csv", TextEncoding::latin1).space.label_name(0, 0), "n\xc3\xaemes");
+}
+
+TEST(JointCsv, LabelingsKnowTheirLines) {
+  const ScratchFolder folder;
+  write_text(folder / "j.csv", "a,p\n0,0.5\n1,0\n\n2,0.5\n");
+  const auto table = read_joint_csv(folder / "j.csv");
+  EXPECT_EQ(table.origin.place(1), (folder / "j.csv").string() + ":5") << "the row with p = 0 left the table";
+}
+
+TEST(JointCsv, AVariableWithoutANameMayNotBeCalledAsAnother) {
+  EXPECT_EQ(read(",p\n0,1\n").space.variable_name(0), "x1");
+  EXPECT_EQ(error_of(",x1,p\n0,0,1\n"), ":1: variable 'x1' is named twice");
+}
+
 TEST(JointCsv, ASumThatIsNotOneIsNamed) {
   EXPECT_EQ(error_of("a,p\n0,0.5\n1,0.4\n"), ": column p sums to 0.9, expected 1 within 1e-06");
 }

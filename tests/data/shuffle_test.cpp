@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/support/messages.h"
+
 namespace segre {
 namespace {
 
@@ -68,6 +70,12 @@ double sigmas_from_uniform(int64_t n, int epochs) {
 
 TEST(Shuffle, EveryItemIsEquallyLikelyAtEveryPosition) {
   for (const int64_t n : {2, 3, 5, 17, 64}) EXPECT_LT(std::abs(sigmas_from_uniform(n, 4000)), 5.0) << n;
+}
+
+TEST(Shuffle, APlaceOutsideIsRefused) {
+  // The walk might go round outside [0, n) for ever.
+  EXPECT_EQ(test::any_error([] { shuffled(kRandom, 0, 5, 5); }), "place 5 of a shuffle of 5 items");
+  EXPECT_EQ(test::any_error([] { shuffled(kRandom, 0, -1, 5); }), "place -1 of a shuffle of 5 items");
 }
 
 // A shuffle that keeps neighbours together would pass the test above.

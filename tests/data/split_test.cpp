@@ -54,6 +54,36 @@ TEST(Split, ASmallerPartLiesInALargerOne) {
   EXPECT_TRUE(std::includes(many.begin(), many.end(), few.begin(), few.end()));
 }
 
+TEST(Split, ChosenItemsAreAllOrSomeOfTheWhole) {
+  const auto dataset = test::numbered_rows(kSpace, 100);
+  const auto source = make_dataset_source(dataset);
+  EXPECT_TRUE(torch::equal(chosen_items(*source, 23), split_off(dataset, 23).second.labels.to(torch::kInt64)));
+  EXPECT_TRUE(torch::equal(chosen_items(*source, 100), source->rows(0, 100)));
+  EXPECT_TRUE(torch::equal(chosen_items(*source, 101), source->rows(0, 100)));
+  const auto endless = open_source("coupled");
+  EXPECT_TRUE(torch::equal(chosen_items(*endless, 7), endless->rows(0, 7)));
+}
+
+TEST(Split, ItemsRememberTheLinesTheyWereReadFrom) {
+  auto dataset = test::numbered_rows(kSpace, 100);
+  ItemNumbers lines;
+  for (int64_t r = 0; r < 100; ++r) lines.add(r + 2);  // below a header
+  dataset.origin = Origin::lines("t.csv", std::move(lines));
+  const auto [rest, taken] = split_off(dataset, 23);
+  for (const Dataset& part : {rest, taken}) {
+    const auto numbers = numbers_of(part);
+    for (size_t k = 0; k < numbers.size(); ++k)
+      EXPECT_EQ(part.origin.place(static_cast<int64_t>(k)), concat("t.csv:", numbers[k] + 2));
+  }
+}
+
+TEST(Split, ChosenRowsAreThoseTakenOut) {
+  const auto rows = chosen_rows(100, 23);
+  const auto taken = numbers_of(split_off(test::numbered_rows(kSpace, 100), 23).second);
+  ASSERT_EQ(rows.numel(), 23);
+  for (int64_t k = 0; k < 23; ++k) EXPECT_EQ(rows[k].item<int64_t>(), taken[static_cast<size_t>(k)]);
+}
+
 TEST(Split, PartsAreOfTheSameKind) {
   auto dataset = test::numbered_rows(kSpace, 20);
   dataset.mirror = true;

@@ -86,8 +86,92 @@ TEST(TrainingData, ValidationDataOfAnotherSpaceAreRefused) {
   e.data = "coupled";
   e.validation = "mixture";
   const auto message = input_error([&] { open_training_data(e, nullptr); });
-  EXPECT_TRUE(message.starts_with("data.validation = mixture is a ")) << message;
-  EXPECT_TRUE(test::contains(message, ", data.source is a "));
+  EXPECT_TRUE(message.starts_with("data.validation = mixture: ")) << message;
+  e.validation = "glyphs";
+  EXPECT_EQ(
+      input_error([&] { open_training_data(e, nullptr); }),
+      "data.validation = glyphs: image of 28x28 variables with 2 labels each, expected table of 2 variables with 2 "
+      "labels each");
+}
+
+// It could not be written into the config that the run keeps.
+TEST(TrainingData, NamesThatAreNotUtf8AreRefused) {
+  Experiment e;
+  e.data = "csv:caf\xe9.csv";
+  EXPECT_EQ(input_error([&] { open_training_data(e, nullptr); }),
+            "data.source = csv:caf\\xe9.csv: is not UTF-8, as the config that a run keeps must be; rename the file");
+  e.data = "coupled";
+  e.validation = "csv:\xff";
+  EXPECT_TRUE(test::contains(input_error([&] { open_training_data(e, nullptr); }), "data.validation = csv:\\xff: "));
+}
+
+class ValidationFile : public testing::Test {
+ protected:
+  // Opens a run on a table with so many items of another held out.
+  TrainingData open(const std::string& train, const std::string& valid, int64_t items,
+                    const std::string& options = "") {
+    test::write_text(folder_ / "train.csv", train);
+    test::write_text(folder_ / "valid.csv", valid);
+    Experiment e;
+    e.data = "csv:" + (folder_ / "train.csv").string() + options;
+    e.validation = "csv:" + (folder_ / "valid.csv").string();
+    e.watch.items = items;
+    return open_training_data(e, nullptr);
+  }
+  test::ScratchFolder folder_;
+};
+
+TEST_F(ValidationFile, LabelsAreMatchedByName) {
+  // Alone, the second file would call its b 0 and its c 1.
+  const auto data = open("x\na\nb\nc\n", "x\nb\nc\nb\n", 10);
+  EXPECT_TRUE(torch::equal(data.held_out, torch::tensor({{1}, {2}, {1}}, torch::kInt64)));
+}
+
+TEST_F(ValidationFile, ALabelThatTrainingNeverSawIsNamedWithFileAndLine) {
+  EXPECT_EQ(input_error([&] { open("x,y\na,0\nb,1\n", "x,y\nb,0\nb,1\n\nc,0\n", 10); }),
+            (folder_ / "valid.csv").string() +
+                ":5: column x has the label 'c', which training never saw; it has a, b (if it can occur, train with it "
+                "declared: labels= or dictionary= of csv:, a row with p = 0 of joint:)");
+}
+
+TEST_F(ValidationFile, ADeclaredLabelMayOccurThereOnly) {
+  const auto data = open("x\n0\n0\n", "x\n1\n0\n", 10, "?labels=0|1");
+  EXPECT_EQ(data.source->space().n_labels(0), 2);
+  EXPECT_TRUE(torch::equal(data.held_out, torch::tensor({{1}, {0}}, torch::kInt64)));
+}
+
+TEST_F(ValidationFile, ItemsAreDrawnFromTheWholeFileTheSameOnesEveryTime) {
+  std::string sorted = "x\n";
+  for (int k = 0; k < 100; ++k) sorted += concat("k", k / 2 + 10, "\n");
+  const auto held_out = open(sorted, sorted, 30).held_out;
+  EXPECT_EQ(held_out.size(0), 30);
+  EXPECT_GE(held_out.max().item<int64_t>(), 25) << "the first thirty rows have 0 to 14";
+  EXPECT_LT(held_out.min().item<int64_t>(), 25);
+  EXPECT_TRUE(torch::equal(held_out, open(sorted, sorted, 30).held_out));
+  EXPECT_EQ(open(sorted, sorted, 1000).held_out.size(0), 100) << "all there are";
+}
+
+TEST_F(ValidationFile, WhatWasLearnedIsAllOfTheDataWhereTheyAreGoneTheDataStillOpen) {
+  test::write_text(folder_ / "train.csv", "x\na\nb\n");
+  Experiment e;
+  e.data = "csv:" + (folder_ / "train.csv").string();
+  e.validation = "csv:/nowhere/gone.csv";
+  EXPECT_EQ(open_learned_items(e)->n_items(), 2);
+}
+
+TEST(LearnedItems, AreThoseThatTrainingSawWithoutTheHeldOut) {
+  const test::ScratchFolder folder;
+  std::string text = "x,y\n";
+  for (int k = 0; k < 400; ++k) text += concat(k / 20, ",", k % 20, "\n");  // all different
+  test::write_text(folder / "t.csv", text);
+  Experiment e;
+  e.data = "csv:" + (folder / "t.csv").string();
+  const auto data = open_training_data(e, nullptr);
+  const auto learned = open_learned_items(e);
+  EXPECT_EQ(learned->n_items(), 380);
+  EXPECT_TRUE(torch::equal(learned->dataset()->labels, data.source->dataset()->labels));
+  e.data = "coupled";
+  EXPECT_EQ(open_learned_items(e)->n_items(), 0);
 }
 
 // Same number of variables and of coordinates, other labels per variable.

@@ -100,6 +100,48 @@ TEST(Csv, ARowWithAnotherNumberOfFieldsIsNamedWithItsLine) {
   EXPECT_EQ(error_of("a,b\n1,2,"), ":2: 3 fields where the header has 2");
 }
 
+TEST(Csv, BytesThatAreNotUtf8AreNamedWithLineColumnAndByte) {
+  EXPECT_EQ(error_of("a,b\n1,caf\xe9\n"),
+            ":2: column b is not UTF-8: \\xe9 at byte 4 of 'caf\\xe9'; if the file is Latin-1, read it with "
+            "encoding=latin1");
+  EXPECT_TRUE(test::contains(error_of("a,\xe9\n1,2\n"), ":1: the name of column 2 is not UTF-8: \\xe9 at byte 1"));
+  EXPECT_TRUE(test::contains(error_of("a,b\n\"x\ny\nz\xff\",2\n"), ":4: column a is not UTF-8: \\xff at byte 6"))
+      << "the line within a row of several";
+  EXPECT_TRUE(test::contains(error_of("a,b\n\xc3,\xa9\n"), ":2: column a is not UTF-8: \\xc3 at byte 1"))
+      << "two fields do not make one character";
+}
+
+TEST(Csv, NulsAndUtf16AreRefused) {
+  EXPECT_EQ(error_of(std::string("a,b\n1,x\0y\n", 10)),
+            ":2: column b has a NUL at byte 2 ('x\\x00y'), text was expected; is the file UTF-16? Save it as UTF-8");
+  const std::string utf16 =
+      ":1: starts with the byte order mark of UTF-16, text in UTF-8 was expected; save it as UTF-8";
+  EXPECT_EQ(error_of(std::string("\xff\xfe"
+                                 "a\0",
+                                 4)),
+            utf16);
+  EXPECT_EQ(error_of(std::string("\xfe\xff\0a", 4)), utf16);
+}
+
+TEST(Csv, ACarriageReturnThatEndsNoLineIsRefusedUnlessQuoted) {
+  EXPECT_EQ(error_of("a,b\r1,2\r"), ":1: a carriage return that no line feed follows; lines end in LF or CRLF");
+  EXPECT_EQ(error_of("a,b\n1,2\n3\r,4\n"), ":3: a carriage return that no line feed follows; lines end in LF or CRLF");
+  EXPECT_EQ(parse("a\n\"x\ry\"\r\n")[1].fields[0], "x\ry");
+}
+
+// A packed file that goes on with one character for 70 MiB.
+std::string endless(std::string text, char c) {
+  text.append(size_t{70} << 20, c);
+  return test::gzip_bytes(text);
+}
+
+TEST(Csv, ARowWithoutEndIsRefusedBeforeItFillsTheMemory) {
+  const std::string expected =
+      "a row of more than 64 MiB, a line of a table was expected; is a quote opened and never closed?";
+  EXPECT_EQ(error_of(endless("a\n1\n\"", 'x')), ":3: " + expected);
+  EXPECT_EQ(error_of(endless("a\n", ',')), ":2: " + expected);
+}
+
 TEST(Csv, AnyTextSurvivesWritingAndReading) {
   const Fields texts{"plain", "", "a,b", "\"", "\"\"", "two\nlines", "cr\r", "\r\n", " blank ", "\xc3\xa9", "a\"b\",c"};
   std::string line;
@@ -132,6 +174,33 @@ TEST(CsvReader, RowsComeOneByOneWithTheDelimiterAsked) {
   EXPECT_EQ(csv.field(0), "1,5");
   EXPECT_EQ(csv.field(1), "2;3");
   EXPECT_FALSE(csv.next());
+}
+
+TEST(CsvReader, Latin1BecomesUtf8) {
+  const ScratchFolder folder;
+  write_text(folder / "t.csv", "t\xe9te,b\n\xff,\"\xe9,\n\"\n");
+  CsvReader csv(folder / "t.csv", CsvFormat{.encoding = TextEncoding::latin1});
+  ASSERT_TRUE(csv.next());
+  EXPECT_EQ(csv.column_name(0), "t\xc3\xa9te");
+  ASSERT_TRUE(csv.next());
+  EXPECT_EQ(csv.field(0), "\xc3\xbf");
+  EXPECT_EQ(csv.field(1), "\xc3\xa9,\n");
+  EXPECT_EQ(csv.column_name(1), "b");
+  write_text(folder / "t.csv",
+             "\xef\xbb\xbf"
+             "a\n1\n");
+  EXPECT_EQ(test::after((folder / "t.csv").string(),
+                        input_error([&] { CsvReader(folder / "t.csv", {.encoding = TextEncoding::latin1}); })),
+            ":1: starts with the byte order mark of UTF-8, but encoding=latin1 was given; leave that out");
+}
+
+TEST(CsvReader, ColumnsWithoutAHeaderAreNamedByPosition) {
+  const ScratchFolder folder;
+  write_text(folder / "t.csv", "a,b\n1,\xe9\n");
+  CsvReader csv(folder / "t.csv", CsvFormat{.has_header = false});
+  ASSERT_TRUE(csv.next());
+  EXPECT_EQ(csv.column_name(0), "x1");
+  EXPECT_TRUE(test::contains(input_error([&] { csv.next(); }), ":2: column x2 is not UTF-8"));
 }
 
 TEST(CsvReader, RowsThatCrossItsBufferAreWhole) {

@@ -65,6 +65,23 @@ TEST(Space, RefusesWhatIsNoSpaceAndSaysWhy) {
             "variable age: 2 label names for 3 labels");
 }
 
+// Labels and columns are matched by their names, so a name that two share would mean nothing.
+TEST(Space, ANameStandsForOneThing) {
+  EXPECT_EQ(input_error([] { Space::table({{"a", 3, {"x", "y", "x"}}}); }), "variable a: two labels are named 'x'");
+  EXPECT_EQ(input_error([] {
+              Space::table({{"a", 2, {}}, {"b", 2, {}}, {"a", 2, {}}});
+            }),
+            "two variables are named 'a'");
+  EXPECT_EQ(input_error([] { Space::table({{"x2", 2, {}}, {"", 2, {}}}); }), "two variables are named 'x2'");
+  EXPECT_EQ(input_error([] {
+              Space::uniform(Layout::image, {1, 1}, 2, {{"x", "x"}, {}});
+            }),
+            "two labels are named 'x'");
+  auto json = Space::table({{"a", 2, {"x", "y"}}}).to_json();
+  json["variables"][0]["label_names"] = {"x", "x"};
+  EXPECT_EQ(input_error([&] { Space::from_json(json); }), "variable a: two labels are named 'x'");
+}
+
 TEST(Space, NamesAreThoseGivenOrPositions) {
   const Space space = Space::table({{"sex", 2, {"f", "m"}}, {"", 3, {}}});
   EXPECT_EQ(space.variable_name(0), "sex");
@@ -193,6 +210,44 @@ TEST(Space, HugeSpacesAreMadeAndDescribedAtOnce) {
   EXPECT_EQ(deep.offset(2), 2 * kMaxLabels);
   EXPECT_LT(many.to_json().dump().size(), 200u);
   EXPECT_LT(thread_seconds() - start, 0.2);  // anything per coordinate of the large one would take seconds
+}
+
+TEST(Space, MoreCoordinatesThanAnyMemoryHoldsAreRefused) {
+  const auto error = [](std::vector<int64_t> shape, int64_t c) {
+    return input_error([&] { Space::uniform(Layout::image, std::move(shape), c); });
+  };
+  EXPECT_EQ(error({4294967296, 4294967296}, 2),
+            "a space of shape [4294967296, 4294967296] with 2 labels each, at most 4294967296 variables times labels "
+            "were expected");
+  EXPECT_NE(error({65'536, 65'536}, 2), "");
+  EXPECT_NE(error({INT64_MAX, INT64_MAX}, 65'536), "");
+  EXPECT_NE(error({INT64_MAX, 1}, 1), "");
+  EXPECT_EQ(Space::uniform(Layout::image, {65'536, 65'536}, 1).n_coordinates(), kMaxCoordinates);
+  const std::vector<Variable> many(65'537, Variable{"", kMaxLabels, {}});
+  EXPECT_EQ(input_error([&] { Space::table(many); }),
+            "a table of 65537 variables with more than 4294967296 labels in all");
+}
+
+std::string json_error(const std::string& text) {
+  return input_error([&] { Space::from_json(nlohmann::json::parse(text)); });
+}
+
+TEST(Space, NumbersOfAFileMustBeWholeAndInRange) {
+  EXPECT_EQ(json_error(R"({"layout": "image", "shape": [4294967296, 4294967296], "labels": 2})"),
+            "a space of shape [4294967296, 4294967296] with 2 labels each, at most 4294967296 variables times labels "
+            "were expected");
+  EXPECT_EQ(json_error(R"({"layout": "sequence", "shape": [1e300], "labels": 2})"),
+            "the space's shape is 1e+300, a whole number was expected");
+  EXPECT_EQ(json_error(R"({"layout": "sequence", "shape": 3, "labels": 2})"),
+            "the space's shape is 3, a list of whole numbers was expected");
+  EXPECT_EQ(json_error(R"({"layout": "sequence", "shape": [3], "labels": 2.5})"),
+            "the space's number of labels is 2.5, a whole number was expected");
+  EXPECT_EQ(json_error(R"({"layout": "table", "variables": [{"name": "a", "labels": 18446744073709551615}]})"),
+            "a variable's number of labels is 18446744073709551615, a whole number was expected");
+  EXPECT_EQ(json_error(R"({"layout": "sequence", "shape": [3], "labels": 1, "label_colours": [[0, 256, 0]]})"),
+            "a label's colour is [0, 256, 0], three numbers from 0 to 255 were expected");
+  EXPECT_EQ(json_error(R"({"layout": "sequence", "shape": [3], "labels": 1, "label_colours": [[0, 1]]})"),
+            "a label's colour is [0, 1], three numbers from 0 to 255 were expected");
 }
 
 }  // namespace

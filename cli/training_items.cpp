@@ -1,0 +1,19 @@
+#include "cli/training_items.h"
+
+#include "segre/core/error.h"
+#include "segre/data/relabel.h"
+#include "segre/experiment/training_data.h"
+
+namespace segre::cli {
+
+std::shared_ptr<DataSource> open_training_items(const std::string& train, const LoadedRun& run) {
+  const Space& space = run.model.space();
+  if (!train.empty()) return relabel(space, open_source(train), "--train " + train);
+  try {
+    return relabel(space, open_learned_items(run.experiment), "data.source = " + run.experiment.data);
+  } catch (const InputError& error) {
+    fail_input("the run's training data cannot be opened (", error.what(), "); give them with --train SOURCE");
+  }
+}
+
+}  // namespace segre::cli

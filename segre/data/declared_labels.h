@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "segre/data/label_dictionary.h"
+#include "segre/data/source_name.h"
+#include "segre/io/csv_reader.h"
+
+namespace segre {
+
+/// What the user says the labels of a table are, whether or not they occur in it: `labels=0|1` for all columns,
+/// `dictionary=FILE` (a CSV file with the columns `column` and `label`, a row per label) for those it names, before
+/// labels=. The order in which they are given has no meaning: labels are sorted as those found in a file are. Any text
+/// that stands for a missing value declares the missing label.
+class DeclaredLabels {
+ public:
+  /// Reads both options, the dictionary in the encoding of the table. InputError names the option, or file and line of
+  /// the dictionary, where a label is declared twice or, with `refuse_missing`, stands for a missing value.
+  DeclaredLabels(const SourceName& name, TextEncoding encoding, bool refuse_missing);
+
+  /// The labels declared for a column; nothing: those that are found.
+  std::optional<LabelDictionary> of(const std::string& column) const;
+  /// The option that declares the labels of a column, for messages.
+  std::string option_for(const std::string& column) const;
+  /// InputError names the line of the dictionary whose column the table `file` does not have.
+  void require_columns(const std::vector<std::string>& columns, const std::string& file) const;
+
+ private:
+  struct Entry {
+    LabelDictionary labels;
+    int64_t line = 0;  // the first one about this column
+  };
+  void read_labels(const SourceName& name, bool refuse_missing);
+  void read_dictionary(const std::string& file, TextEncoding encoding, bool refuse_missing);
+
+  std::optional<LabelDictionary> everywhere_;
+  std::string file_;
+  std::map<std::string, Entry> by_column_;
+};
+
+}  // namespace segre
