@@ -1,9 +1,18 @@
 #include "segre/config/schema.h"
 
+// toml++ 3.3 asserts of some files what only good ones keep ("[=" has no key), and promises it to the optimiser where
+// assertions are off. Here an assertion that fails is a file that is refused.
+struct TomlAssertion {};
+[[noreturn]] static void refuse_toml() { throw TomlAssertion(); }
+#define TOML_ASSERT(expression) ((expression) ? void() : refuse_toml())
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <iomanip>
 #include <sstream>
@@ -46,6 +55,11 @@ std::string describe(const Range& range, const std::string& kind) {
   return kind + " from " + print_bound(range.low) + " to " + print_bound(range.high);
 }
 
+std::string describe(Later later) {
+  if (later == Later::free) return "; --resume may change it";
+  return later == Later::contents ? "; --resume may change it if the contents are the same" : "";
+}
+
 bool within(double value, const Range& range) { return value >= range.low && value <= range.high; }
 
 // A TOML basic string; control characters become escapes.
@@ -72,10 +86,75 @@ std::string print_node(const toml::node& node) {
   return text;
 }
 
+constexpr int64_t kMostKeyParts = 16;
+
+// Looks at a text before the parser does, for what the parser is not safe from, outside of texts and comments:
+//  - Each part of a dotted key is a table in the one before, built and destroyed by functions that call themselves. The
+//    parser limits the depth of values, but not that of keys, and a hostile file could exhaust the stack.
+//  - toml++ 3.3 looks for spaces among the letters beyond ASCII behind a value, and of most letters does not know what
+//    they are ("seed = 1é"). TOML has none there.
+class TomlGuard {
+ public:
+  TomlGuard(const std::string& toml, const std::string& name) : toml_(toml), name_(name) {}
+
+  void check() {
+    while (at_ < toml_.size()) {
+      const char c = toml_[at_];
+      if (c == '"' || c == '\'') {
+        skip_text(c);
+      } else if (c == '#') {
+        at_ = std::min(toml_.find('\n', at_), toml_.size());
+      } else {
+        check_outside(c);
+        ++at_;
+      }
+    }
+  }
+
+ private:
+  void check_outside(char c) {
+    if (c == '\n') {
+      ++line_;
+      dots_ = 0;
+    } else if (c == '.' && ++dots_ > kMostKeyParts) {
+      fail_input(name_, ":", line_, ": more than ", kMostKeyParts, " dots outside of texts, no key has so many parts");
+    } else if (static_cast<unsigned char>(c) >= 0x80 && !is_byte_order_mark()) {
+      fail_input(name_, ":", line_, ": not valid TOML: letters beyond ASCII must be in a text in quotes");
+    }
+  }
+
+  // The mark that some editors put in front of a file.
+  bool is_byte_order_mark() const { return at_ < 3 && toml_.starts_with("\xef\xbb\xbf"); }
+
+  // From a quotation mark to behind the one that closes; three of them hold several lines. A text that is never closed
+  // ends with its line.
+  void skip_text(char mark) {
+    const std::string three(3, mark);
+    const bool is_long = toml_.compare(at_, 3, three) == 0;
+    for (at_ += is_long ? 3 : 1; at_ < toml_.size(); ++at_) {
+      if (toml_[at_] == '\n') {
+        if (!is_long) return;
+        ++line_;
+      } else if (toml_[at_] == '\\' && mark == '"' && at_ + 1 < toml_.size() && toml_[at_ + 1] != '\n') {
+        ++at_;
+      } else if (is_long ? toml_.compare(at_, 3, three) == 0 : toml_[at_] == mark) {
+        at_ += is_long ? 3 : 1;
+        return;
+      }
+    }
+  }
+
+  const std::string& toml_;
+  const std::string& name_;
+  size_t at_ = 0;
+  int64_t line_ = 1;
+  int64_t dots_ = 0;
+};
+
 }  // namespace
 
-void ConfigSchema::integer(const std::string& key, int64_t* target, Range range, const std::string& help) {
-  keys_.push_back({key, help, describe(range, "a whole number"),
+void ConfigSchema::integer(const std::string& key, int64_t* target, Range range, Later later, const std::string& help) {
+  keys_.push_back({key, later, help, describe(range, "a whole number"),
                    [=](const Value& value) {
                      const auto number = value.node.value_exact<int64_t>();
                      if (!number || !within(static_cast<double>(*number), range)) return false;
@@ -85,20 +164,20 @@ void ConfigSchema::integer(const std::string& key, int64_t* target, Range range,
                    [=] { return std::to_string(*target); }});
 }
 
-void ConfigSchema::number(const std::string& key, double* target, Range range, const std::string& help) {
-  keys_.push_back({key, help, describe(range, "a number"),
+void ConfigSchema::number(const std::string& key, double* target, Range range, Later later, const std::string& help) {
+  keys_.push_back({key, later, help, describe(range, "a number"),
                    [=](const Value& value) {
-                     if (!value.node.is_number()) return false;
-                     const double number = *value.node.value<double>();
-                     if (!within(number, range)) return false;
-                     *target = number;
+                     // No number where it is another type, or an integer that a float64 does not hold.
+                     const auto number = value.node.is_number() ? value.node.value<double>() : std::nullopt;
+                     if (!number || !within(*number, range)) return false;
+                     *target = *number;
                      return true;
                    },
                    [=] { return print_number(*target); }});
 }
 
-void ConfigSchema::flag(const std::string& key, bool* target, const std::string& help) {
-  keys_.push_back({key, help, "true or false",
+void ConfigSchema::flag(const std::string& key, bool* target, Later later, const std::string& help) {
+  keys_.push_back({key, later, help, "true or false",
                    [=](const Value& value) {
                      const auto found = value.node.value_exact<bool>();
                      if (found) *target = *found;
@@ -107,8 +186,8 @@ void ConfigSchema::flag(const std::string& key, bool* target, const std::string&
                    [=] { return std::string(*target ? "true" : "false"); }});
 }
 
-void ConfigSchema::text(const std::string& key, std::string* target, const std::string& help) {
-  keys_.push_back({key, help, "a text in quotes",
+void ConfigSchema::text(const std::string& key, std::string* target, Later later, const std::string& help) {
+  keys_.push_back({key, later, help, "a text in quotes",
                    [=](const Value& value) {
                      const auto found = value.node.value_exact<std::string>();
                      if (found) *target = *found;
@@ -117,9 +196,9 @@ void ConfigSchema::text(const std::string& key, std::string* target, const std::
                    [=] { return quote(*target); }});
 }
 
-void ConfigSchema::integers(const std::string& key, std::vector<int64_t>* target, Range range,
+void ConfigSchema::integers(const std::string& key, std::vector<int64_t>* target, Range range, Later later,
                             const std::string& help) {
-  keys_.push_back({key, help, "a list of whole numbers, each " + describe(range, "one"),
+  keys_.push_back({key, later, help, "a list of whole numbers, each " + describe(range, "one"),
                    [=](const Value& value) {
                      const auto* array = value.node.as_array();
                      if (array == nullptr) return false;
@@ -139,12 +218,12 @@ void ConfigSchema::integers(const std::string& key, std::vector<int64_t>* target
                    }});
 }
 
-void ConfigSchema::choice_by_index(const std::string& key, const std::vector<std::string>& names,
+void ConfigSchema::choice_by_index(const std::string& key, const std::vector<std::string>& names, Later later,
                                    const std::string& help, const std::function<void(size_t)>& assign,
                                    const std::function<size_t()>& current) {
   std::string expected = "one of ";
   for (const auto& name : names) expected += (name == names.front() ? "" : ", ") + quote(name);
-  keys_.push_back({key, help, expected,
+  keys_.push_back({key, later, help, expected,
                    [=](const Value& value) {
                      const auto found = value.node.value_exact<std::string>();
                      const auto at = found ? std::find(names.begin(), names.end(), *found) : names.end();
@@ -171,6 +250,9 @@ void ConfigSchema::read_table(const void* table, const std::string& prefix, cons
   for (const auto& [key, node] : *static_cast<const toml::table*>(table)) {
     const std::string full = prefix + std::string(key.str());
     if (const auto* nested = node.as_table()) {
+      if (std::count(full.begin(), full.end(), '.') > kMostKeyParts)
+        fail_input(name, ":", key.source().begin.line, ": unknown key ", full, "; the nearest known key is ",
+                   nearest(full));
       // Keys inside are looked up one by one; a table without any must at least be one of ours.
       const auto is_ours = [&](const Key& known) { return known.name.starts_with(full + "."); };
       if (nested->empty() && std::none_of(keys_.begin(), keys_.end(), is_ours))
@@ -184,11 +266,14 @@ void ConfigSchema::read_table(const void* table, const std::string& prefix, cons
 }
 
 void ConfigSchema::read_text(const std::string& toml, const std::string& name) {
+  TomlGuard(toml, name).check();
   try {
     const toml::table table = toml::parse(toml, name);
     read_table(&table, "", name);
   } catch (const toml::parse_error& error) {
     fail_input(name, ":", error.source().begin.line, ": not valid TOML: ", error.description());
+  } catch (const TomlAssertion&) {
+    fail_input(name, ": not valid TOML: a key or the name of a table was expected behind a bracket or a dot");
   }
 }
 
@@ -202,12 +287,27 @@ void ConfigSchema::set(const std::string& assignment, const std::string& option)
   const std::string value = assignment.substr(equals + 1);
   toml::table table;
   try {
+    TomlGuard(value, option).check();
     table = toml::parse("value = " + value);
   } catch (const toml::parse_error&) {
-    table.insert("value", value);  // a bare word
+    table.clear();
+  } catch (const InputError&) {
+    table.clear();
+  } catch (const TomlAssertion&) {
+    table.clear();
   }
-  if (!table.contains("value")) table.insert("value", value);
+  // A bare word; or lines of TOML, of which only the first would count.
+  if (table.size() != 1 || !table.contains("value")) table = toml::table{{"value", value}};
   assign(key, Value{*table.get("value")}, option);
+}
+
+std::vector<ConfigSchema::Difference> ConfigSchema::differences(const ConfigSchema& other) const {
+  std::vector<Difference> found;
+  for (size_t k = 0; k < keys_.size(); ++k) {
+    const Difference both{keys_[k].name, keys_[k].later, keys_[k].print(), other.keys_[k].print()};
+    if (both.value != both.other) found.push_back(both);
+  }
+  return found;
 }
 
 std::string ConfigSchema::to_toml(bool with_help) const {
@@ -220,7 +320,7 @@ std::string ConfigSchema::to_toml(bool with_help) const {
       out += concat(out.empty() ? "" : "\n", "[", head, "]\n");
       table = head;
     }
-    if (with_help) out += concat("# ", key.help, " (", key.expected, ")\n");
+    if (with_help) out += concat("# ", key.help, " (", key.expected, describe(key.later), ")\n");
     out += concat(dot == std::string::npos ? key.name : key.name.substr(dot + 1), " = ", key.print(), "\n");
   }
   return out;

@@ -16,11 +16,19 @@ struct Range {
   double high = std::numeric_limits<double>::infinity();
 };
 
+/// What may happen to a key once a run has begun. Every key chooses, since a run that goes on with another path, or
+/// with other items in its batches, is neither the old run nor a new one.
+enum class Later {
+  fixed,     ///< must stay: it changes what is learned or from what
+  free,      ///< may change
+  contents,  ///< names data, which may move as long as they hold the same
+};
+
 /// The keys a config may have. Each is declared once, bound to the variable it sets; reading, checking, help and the
 /// resolved copy all come from that declaration, so they cannot disagree. Knows no stage of the program.
 ///
 ///   double lr = 1e-3;
-///   schema.number("train.lr", &lr, {0, 1}, "learning rate at its highest");
+///   schema.number("train.lr", &lr, {0, 1}, Later::free, "learning rate at its highest");
 ///   schema.read_file("run.toml");          // [train]  lr = 2e-3
 ///   schema.set("train.lr=5e-4");           // as --set does
 ///
@@ -28,20 +36,21 @@ struct Range {
 /// expected and, for unknown keys, the nearest known one.
 class ConfigSchema {
  public:
-  void integer(const std::string& key, int64_t* target, Range range, const std::string& help);
-  void number(const std::string& key, double* target, Range range, const std::string& help);
-  void flag(const std::string& key, bool* target, const std::string& help);
-  void text(const std::string& key, std::string* target, const std::string& help);
-  void integers(const std::string& key, std::vector<int64_t>* target, Range range, const std::string& help);
+  void integer(const std::string& key, int64_t* target, Range range, Later later, const std::string& help);
+  void number(const std::string& key, double* target, Range range, Later later, const std::string& help);
+  void flag(const std::string& key, bool* target, Later later, const std::string& help);
+  void text(const std::string& key, std::string* target, Later later, const std::string& help);
+  void integers(const std::string& key, std::vector<int64_t>* target, Range range, Later later,
+                const std::string& help);
 
   /// A named choice.
   template <class E>
-  void choice(const std::string& key, E* target, std::vector<std::pair<std::string, E>> choices,
+  void choice(const std::string& key, E* target, std::vector<std::pair<std::string, E>> choices, Later later,
               const std::string& help) {
     std::vector<std::string> names;
     for (const auto& [name, value] : choices) names.push_back(name);
     choice_by_index(
-        key, names, help, [target, choices](size_t index) { *target = choices[index].second; },
+        key, names, later, help, [target, choices](size_t index) { *target = choices[index].second; },
         [target, choices]() {
           size_t index = 0;
           while (index + 1 < choices.size() && choices[index].second != *target) ++index;
@@ -56,21 +65,33 @@ class ConfigSchema {
   /// Applies one `key=value` of the command line. A bare word is taken as text. `option` is named in messages.
   void set(const std::string& assignment, const std::string& option = "--set");
   /// All keys with their present values as TOML, tables in order of declaration; with each key's help as a comment
-  /// where asked.
+  /// where asked, which says whether the key may change later.
   std::string to_toml(bool with_help) const;
+
+  /// A key whose value is another in two configs; values as TOML writes them.
+  struct Difference {
+    std::string key;
+    Later later;
+    std::string value;  ///< here
+    std::string other;  ///< there
+  };
+  /// The keys that differ from those of another schema with the same declarations, in their order.
+  std::vector<Difference> differences(const ConfigSchema& other) const;
 
  private:
   struct Value;  // a TOML value and where it stands
   struct Key {
     std::string name;
+    Later later;
     std::string help;
     std::string expected;
     std::function<bool(const Value&)> assign;  // false: wrong type or value
     std::function<std::string()> print;
   };
 
-  void choice_by_index(const std::string& key, const std::vector<std::string>& names, const std::string& help,
-                       const std::function<void(size_t)>& assign, const std::function<size_t()>& current);
+  void choice_by_index(const std::string& key, const std::vector<std::string>& names, Later later,
+                       const std::string& help, const std::function<void(size_t)>& assign,
+                       const std::function<size_t()>& current);
   void assign(const std::string& key, const Value& value, const std::string& place);
   void read_table(const void* table, const std::string& prefix, const std::string& name);
   std::string nearest(const std::string& key) const;

@@ -27,16 +27,20 @@ requires(sizeof...(Parts) > 0) std::string concat(const Parts&... parts) {
   return out.str();
 }
 
-/// Throws Error with the concatenated parts as its message.
+/// A text as one line of a message: control characters become escapes such as \\n and \\x1b, since names and labels in
+/// files may hold any, and the middle of a very long text is left out.
+std::string one_line(const std::string& text);
+
+/// Throws Error with the concatenated parts, on one line, as its message.
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
-  throw Error(concat(parts...));
+  throw Error(one_line(concat(parts...)));
 }
 
-/// Throws InputError with the concatenated parts as its message.
+/// Throws InputError with the concatenated parts, on one line, as its message.
 template <class... Parts>
 [[noreturn]] void fail_input(const Parts&... parts) {
-  throw InputError(concat(parts...));
+  throw InputError(one_line(concat(parts...)));
 }
 
 }  // namespace segre

@@ -1,30 +1,61 @@
 #include "segre/core/interrupt.h"
 
+#include <unistd.h>
+
 #include <csignal>
+
+#include "segre/core/cleanup.h"
 
 namespace segre {
 namespace {
 
-volatile std::sig_atomic_t g_requested = 0;
+volatile std::sig_atomic_t g_guards = 0;
+volatile std::sig_atomic_t g_signal = 0;
 
-void on_signal(int signal) {
-  g_requested = 1;
-  std::signal(signal, SIG_DFL);
+struct sigaction g_before[2];
+constexpr int kAsked[2] = {SIGINT, SIGTERM};
+
+void on_signal(int number) {
+  const bool may_wait = number == SIGINT || number == SIGTERM;
+  if (may_wait && g_guards > 0 && g_signal == 0) {
+    g_signal = number;
+    return;
+  }
+  remove_registered();
+  ::_exit(exit_code_of(number));
+}
+
+// A shell starts background jobs with SIGINT ignored, nohup does so with SIGHUP: that stays.
+void handle(int number) {
+  struct sigaction current {};
+  if (::sigaction(number, nullptr, &current) == 0 && current.sa_handler == SIG_IGN) return;
+  struct sigaction wanted {};
+  wanted.sa_handler = on_signal;
+  wanted.sa_flags = SA_RESTART;
+  ::sigemptyset(&wanted.sa_mask);
+  ::sigaction(number, &wanted, nullptr);
 }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
-  g_requested = 0;
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  g_signal = 0;
+  g_guards = g_guards + 1;
+  for (int k = 0; k < 2; ++k) {
+    ::sigaction(kAsked[k], nullptr, &g_before[k]);
+    handle(kAsked[k]);
+  }
 }
 
 InterruptGuard::~InterruptGuard() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (int k = 0; k < 2; ++k) ::sigaction(kAsked[k], &g_before[k], nullptr);
+  g_guards = g_guards - 1;
 }
 
-bool InterruptGuard::requested() { return g_requested != 0; }
+int InterruptGuard::signal() { return g_signal; }
+
+void end_cleanly_on_signals() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) handle(number);
+}
 
 }  // namespace segre

@@ -8,6 +8,9 @@
 namespace segre {
 namespace {
 
+// What a name is compared by: two much longer ones would take minutes, and their beginnings say enough.
+constexpr size_t kLongestName = 200;
+
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -64,10 +67,16 @@ std::string wrap(const std::string& text, size_t width) {
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
-  const auto closer = [&](const std::string& x, const std::string& y) {
-    return edit_distance(word, x) < edit_distance(word, y);
-  };
-  return *std::min_element(candidates.begin(), candidates.end(), closer);
+  const std::string start = word.substr(0, kLongestName);
+  const std::string* best = nullptr;
+  size_t least = 0;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = edit_distance(start, candidate.substr(0, kLongestName));
+    if (best != nullptr && distance >= least) continue;
+    best = &candidate;
+    least = distance;
+  }
+  return *best;
 }
 
 }  // namespace segre

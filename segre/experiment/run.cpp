@@ -1,6 +1,7 @@
 #include "segre/experiment/run.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iomanip>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -11,28 +12,19 @@
 #endif
 
 #include "segre/core/error.h"
-#include "segre/core/version.h"
+#include "segre/core/json_number.h"
 #include "segre/io/files.h"
+#include "segre/io/folders.h"
+#include "segre/io/json_file.h"
 
 namespace segre {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormat = 1;
 const std::string kStepPrefix = "step-";
 const char* const kBestFile = "checkpoints/best.json";
-constexpr int kStepDigits = 13;  // train.steps goes up to 1e12; equal lengths sort by step
-
-// Checkpoint directories, oldest first: their names sort by step.
-std::vector<fs::path> checkpoints(const fs::path& run) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(run / "checkpoints", error))
-    if (entry.path().filename().string().starts_with(kStepPrefix)) found.push_back(entry.path());
-  std::sort(found.begin(), found.end());
-  return found;
-}
+constexpr size_t kStepDigits = 13;  // train.steps goes up to 1e12; equal lengths sort by step
 
 std::string step_name(int64_t step) {
   std::ostringstream name;
@@ -40,15 +32,71 @@ std::string step_name(int64_t step) {
   return name.str();
 }
 
-std::string toml_of(Experiment experiment) { return schema_of(experiment).to_toml(/*with_help=*/false); }
-
-nlohmann::json read_json(const fs::path& path) {
-  try {
-    return nlohmann::json::parse(read_file(path));
-  } catch (const nlohmann::json::exception& error) {
-    fail_input(path.string(), ": not valid JSON (", error.what(), ")");
-  }
+// Whether a name is step_name() of some step.
+bool is_step_name(const std::string& name) {
+  return name.starts_with(kStepPrefix) && name.size() == kStepPrefix.size() + kStepDigits &&
+         name.find_first_not_of("0123456789", kStepPrefix.size()) == std::string::npos;
 }
+
+bool is_picture_name(const std::string& name) {
+  return name.ends_with(".png") && is_step_name(name.substr(0, name.size() - 4));
+}
+
+// The entries of a folder; none if it does not exist. A folder that cannot be read is an error, not an empty one.
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator(); at.increment(error))
+    found.push_back(at->path());
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+    fail(folder.string(), ": cannot be read (", error.message(), ")");
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// Checkpoint directories, oldest first: their names sort by step.
+std::vector<fs::path> checkpoints(const fs::path& run) {
+  std::vector<fs::path> found;
+  for (const fs::path& path : entries_of(run / "checkpoints"))
+    if (is_step_name(path.filename().string()) && fs::is_directory(path)) found.push_back(path);
+  return found;
+}
+
+// Whether a checkpoint holds what save() writes and nothing else.
+bool is_as_saved(const fs::path& checkpoint) {
+  for (const fs::path& path : entries_of(checkpoint)) {
+    const std::string unfinished = temporary_for(path);
+    const std::string name = unfinished.empty() ? path.filename().string() : unfinished;
+    if (name != "model.safetensors" && name != "model.json") return false;
+  }
+  return true;
+}
+
+// A checkpoint goes at once or not at all: half of one would look like a whole.
+void remove_checkpoint(const fs::path& checkpoint) {
+  const fs::path leaving = temporary_beside(checkpoint);
+  std::error_code error;
+  fs::rename(checkpoint, leaving, error);
+  if (!error) fs::remove_all(leaving, error);
+}
+
+void remove_if(const fs::path& folder, const std::function<bool(const std::string& name)>& unwanted) {
+  std::error_code ignored;
+  for (const fs::path& path : entries_of(folder))
+    if (unwanted(path.filename().string())) fs::remove_all(path, ignored);
+}
+
+// Temporaries of our own files, and of no others.
+void clear_unfinished(const fs::path& folder, const std::function<bool(const std::string& name)>& ours) {
+  remove_if(folder, [&](const std::string& name) { return ours(temporary_for(name)); });
+}
+
+bool is_run_file(const std::string& name) {
+  return name == "config.toml" || name == "run.json" || name == "metrics.jsonl";
+}
+bool is_checkpoint_file(const std::string& name) { return name == "best.json" || is_step_name(name); }
+
+std::string toml_of(Experiment experiment) { return schema_of(experiment).to_toml(/*with_help=*/false); }
 
 struct Best {
   int64_t step;
@@ -58,7 +106,7 @@ struct Best {
 Best read_best(const fs::path& path) {
   const auto json = read_json(path);
   try {
-    return {json.at("step").get<int64_t>(), json.at("validation_loss").get<double>()};
+    return {json_integer(json.at("step"), path.string() + ": step"), json.at("validation_loss").get<double>()};
   } catch (const nlohmann::json::exception& error) {
     fail_input(path.string(), ": does not name a checkpoint (", error.what(), ")");
   }
@@ -68,15 +116,38 @@ Best read_best(const fs::path& path) {
 
 fs::path RunDirectory::picture(int64_t step) const { return path_ / "samples" / (step_name(step) + ".png"); }
 
+std::unique_ptr<ProcessLock> RunDirectory::lock() const {
+  MadeFolders made;
+  made.make(path_);
+  auto lock = std::make_unique<ProcessLock>(path_ / ".lock", path_.string());
+  made.keep();
+  return lock;
+}
+
 void RunDirectory::create() const {
-  std::error_code error;
+  MadeFolders made;
   for (const char* folder : {"checkpoints", "samples"}) {
-    fs::create_directories(path_ / folder, error);
-    if (error) fail(path_.string(), ": cannot be made (", error.message(), ")");
+    try {
+      made.make(path_ / folder);
+    } catch (const FileError& error) {
+      throw FileError(path_.string(), "cannot be made", error.code());
+    }
   }
-  for (const fs::path& folder : {path_, path_ / "checkpoints", path_ / "samples"})
-    for (const auto& entry : fs::directory_iterator(folder))
-      if (is_temporary(entry.path())) fs::remove_all(entry.path(), error);
+  made.keep();
+  clear_unfinished(path_, is_run_file);
+  clear_unfinished(path_ / "checkpoints", is_checkpoint_file);
+  clear_unfinished(path_ / "samples", is_picture_name);
+}
+
+void RunDirectory::remove() const {
+  for (const fs::path& checkpoint : checkpoints(path_))
+    if (is_as_saved(checkpoint)) remove_checkpoint(checkpoint);
+  create();  // clears what was left unfinished
+  remove_if(path_ / "checkpoints", [](const std::string& name) { return name == "best.json"; });
+  remove_if(path_ / "samples", is_picture_name);
+  remove_if(path_, is_run_file);
+  std::error_code ignored;  // a folder with something else in it stays
+  for (const char* folder : {"checkpoints", "samples"}) fs::remove(path_ / folder, ignored);
 }
 
 void RunDirectory::write_config(const Experiment& experiment) const {
@@ -90,20 +161,21 @@ void RunDirectory::write_info(const nlohmann::json& info) const {
 void RunDirectory::save(int64_t step, const NamedTensors& state, const Space& space,
                         const Experiment& experiment) const {
   const fs::path target = path_ / "checkpoints" / step_name(step);
-  if (fs::exists(target)) return;
-  write_directory_whole(target, [&](const fs::path& folder) {
-    write_safetensors(folder / "model.safetensors", state);
-    const nlohmann::json description{{"format", kFormat},       {"step", step},
-                                     {"seed", experiment.seed}, {"release", release()},
-                                     {"revision", revision()},  {"config", toml_of(experiment)},
-                                     {"space", space.to_json()}};
-    write_file_whole(folder / "model.json", [&](std::ostream& out) { out << description.dump(2) << '\n'; });
-  });
+  if (!fs::exists(target)) {
+    write_directory_whole(target, [&](const fs::path& folder) {
+      write_safetensors(folder / "model.safetensors", state);
+      const auto description = describe_checkpoint(step, space, experiment, data_);
+      write_file_whole(folder / "model.json", [&](std::ostream& out) { out << description.dump(2) << '\n'; });
+    });
+  }
+  prune(experiment.watch.keep);
+}
+
+void RunDirectory::prune(int64_t keep) const {
   const auto all = checkpoints(path_);
   const auto kept = best();
-  std::error_code ignored;
-  for (size_t k = 0; k + static_cast<size_t>(experiment.watch.keep) < all.size(); ++k)
-    if (all[k] != kept) fs::remove_all(all[k], ignored);
+  for (size_t k = 0; k + static_cast<size_t>(keep) < all.size(); ++k)
+    if (all[k] != kept && is_as_saved(all[k])) remove_checkpoint(all[k]);
 }
 
 void RunDirectory::mark_best(int64_t step, double validation_loss) const {
@@ -130,78 +202,25 @@ std::optional<fs::path> RunDirectory::best() const {
   return found;
 }
 
-namespace {
-
-fs::path find_checkpoint(const fs::path& path, Checkpoint which) {
-  const RunDirectory run(path);
-  const auto found = which == Checkpoint::best ? run.best() : run.latest();
-  if (found) return *found;
-  if (which == Checkpoint::best && run.latest())
-    fail_input(path.string(), ": has no checkpoint marked as the best, since it was not validated; use the last");
-  fail_input(path.string(), ": is not a trained run (no checkpoint in it); 'segre train --out ", path.string(),
-             "' makes one");
-}
-
-}  // namespace
-
-LoadedRun load_run(const fs::path& path, torch::Device device, Checkpoint which, NetPrecision precision) {
-  const fs::path checkpoint = find_checkpoint(path, which);
-  Experiment experiment;
-  schema_of(experiment).read_file(RunDirectory(path).config());
-  const fs::path file = checkpoint / "model.json";
-  const auto description = read_json(file);
-  try {
-    if (description.at("format").get<int>() != kFormat)
-      fail_input(file.string(), ": format ", description.at("format"), ", this segre reads format ", kFormat);
-    Model model = make_model(experiment, Space::from_json(description.at("space")), device);
-    const auto state = read_safetensors(checkpoint / "model.safetensors");
-    load_weights(model.field(), state, experiment.train.adam.ema > 0.0);
-    if (precision != NetPrecision::automatic) experiment.net.precision = precision;
-    if (const auto type = compute_type(experiment.net, device); type != torch::kFloat32)
-      model.field().reduce_precision(type);
-    const double t1 = decision_time(model.space(), model.path());
-    return {experiment, std::move(model), description.at("step").get<int64_t>(), TimeLaw::spread(state, t1)};
-  } catch (const nlohmann::json::exception& error) {
-    fail_input(file.string(), ": does not describe a model (", error.what(), ")");
-  }
-}
-
-void export_run(const fs::path& from, const fs::path& to, Checkpoint which) {
-  const LoadedRun run = load_run(from, torch::kCPU, which);
-  const auto trained = read_safetensors(find_checkpoint(from, which) / "model.safetensors");
-  if (RunDirectory(to).latest()) fail_input(to.string(), ": holds a run already; choose another folder");
-  Experiment experiment = run.experiment;
-  // Sampling looks for the averaged weights unless there is no average.
-  NamedTensors state;
-  const std::string prefix = experiment.train.adam.ema > 0.0 ? "ema." : "weights.";
-  for (const auto& [name, weight] : run.model.field().parameters()) state[prefix + name] = weight;
-  for (const auto& [name, buffer] : run.model.field().buffers()) state["buffers." + name] = buffer;
-  for (const auto& name : TimeLaw::state_names())
-    if (const auto at = trained.find(name); at != trained.end()) state[name] = at->second;
-  const RunDirectory out(to);
-  std::error_code error;
-  fs::create_directories(to / "checkpoints", error);
-  if (error) fail(to.string(), ": cannot be made (", error.message(), ")");
-  out.write_config(experiment);
-  out.save(run.step, state, run.model.space(), experiment);
-}
-
 torch::Device parse_device(const std::string& name) {
   if (name == "cpu") return torch::kCPU;
-  if (name == "cuda" || name.starts_with("cuda:")) {
+  constexpr size_t kPrefix = 5;  // "cuda:"
+  int index = 0;
+  const char* const end = name.data() + name.size();
+  const auto parsed = name.starts_with("cuda:") ? std::from_chars(name.data() + kPrefix, end, index)
+                                                : std::from_chars_result{end, std::errc::invalid_argument};
+  const bool is_numbered = parsed.ec == std::errc() && parsed.ptr == end && index >= 0;
+  if (name != "cuda" && !is_numbered) fail_input("--device ", name, ": expected cpu, cuda or cuda:N");
 #ifdef SEGRE_CUDA
-    if (!torch::cuda::is_available())
-      fail_input("--device ", name, ": no usable NVIDIA GPU was found; see 'segre doctor'");
-    const torch::Device device(name);
-    if (device.has_index() && device.index() >= torch::cuda::device_count())
-      fail_input("--device ", name, ": this machine has ", static_cast<int>(torch::cuda::device_count()),
-                 " GPUs, counted from 0");
-    return device;
+  if (!torch::cuda::is_available())
+    fail_input("--device ", name, ": no usable NVIDIA GPU was found; see 'segre doctor'");
+  if (index >= static_cast<int>(torch::cuda::device_count()))
+    fail_input("--device ", name, ": this machine has ", static_cast<int>(torch::cuda::device_count()),
+               " GPUs, counted from 0");
+  return torch::Device(name);
 #else
-    fail_input("--device ", name, ": this build has no CUDA; 'make build CUDA=1' makes one that has");
+  fail_input("--device ", name, ": this build has no CUDA; 'make build CUDA=1' makes one that has");
 #endif
-  }
-  fail_input("--device ", name, ": expected cpu, cuda or cuda:N");
 }
 
 }  // namespace segre

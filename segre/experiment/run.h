@@ -1,10 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
-#include "segre/experiment/experiment.h"
+#include "segre/experiment/checkpoint.h"
+#include "segre/io/lock.h"
 #include "segre/path/time_density.h"
 
 namespace segre {
@@ -16,7 +18,9 @@ namespace segre {
 ///   samples/step-NNNNNNNNNNNNN.png     samples on the way, of images
 ///   checkpoints/step-NNNNNNNNNNNNN/    model.safetensors (weights, averages, optimiser), model.json (config, space)
 ///   checkpoints/best.json              which of them had the lowest validation loss
-/// Checkpoints appear whole or not at all; the last few and the best are kept.
+///   .lock                              which process writes, while one does
+/// Checkpoints appear whole or not at all; the last few and the best are kept. Everything else in the directory is the
+/// user's: names that differ by a letter are neither read nor removed.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
@@ -28,11 +32,18 @@ class RunDirectory {
   /// Where the samples drawn at a step are kept.
   std::filesystem::path picture(int64_t step) const;
 
-  /// Makes the directory and clears what a crash left unfinished; Error where it cannot be.
+  /// What the run learns from; checkpoints saved from here on say so.
+  void set_data(DataFingerprint data) { data_ = std::move(data); }
+
+  /// Makes the directory if it is missing and keeps other processes from writing it while the lock lives; InputError
+  /// if one does already. Reading needs no lock.
+  [[nodiscard]] std::unique_ptr<ProcessLock> lock() const;
+  /// Makes the directory and clears what a crash left unfinished; Error if it cannot. Call it with the lock held.
   void create() const;
   void write_config(const Experiment& experiment) const;
   void write_info(const nlohmann::json& info) const;
-  /// Adds a checkpoint and removes all but the last `experiment.watch.keep` and the best.
+  /// Adds a checkpoint and, when it is safe on disk, removes all but the last `experiment.watch.keep` and the best. A
+  /// checkpoint to which somebody added files stays.
   void save(int64_t step, const NamedTensors& state, const Space& space, const Experiment& experiment) const;
   /// Marks the checkpoint of a step as the best.
   void mark_best(int64_t step, double validation_loss) const;
@@ -42,25 +53,35 @@ class RunDirectory {
   std::optional<std::filesystem::path> latest() const;
   /// The best one's, if it is there.
   std::optional<std::filesystem::path> best() const;
+  /// Removes config, notes, metrics, pictures and checkpoints, and nothing else. Call it with the lock held.
+  void remove() const;
 
  private:
+  void prune(int64_t keep) const;
+
   std::filesystem::path path_;
+  std::optional<DataFingerprint> data_;
 };
 
-/// A model read back from a run, ready to sample, with the config it was trained by.
+/// A model read back from a checkpoint, ready to sample, with the config it was trained by.
 struct LoadedRun {
   Experiment experiment;
   Model model;
   int64_t step;
   TimeDensity times;  ///< where the likelihood's integrand is spread along the path, as training learned it; else
                       ///< uniform
+  std::optional<DataFingerprint> data;  ///< what it learned from, if the checkpoint says
 };
 
 /// Which checkpoint of a run.
 enum class Checkpoint { last, best };
 
-/// Loads a checkpoint of a run with its averaged weights. InputError where the directory is no run. `precision`, unless
-/// automatic, stands in for the config's net.precision.
+/// The directory of a checkpoint. InputError where the run has none, or none that is marked as the best.
+std::filesystem::path find_checkpoint(const std::filesystem::path& run, Checkpoint which);
+
+/// Loads a checkpoint of a run with its averaged weights. Everything is read from the checkpoint; the run's
+/// config.toml, which may have been rewritten since, is not. InputError names the file and what is wrong with it.
+/// `precision`, unless automatic, stands in for the config's net.precision.
 LoadedRun load_run(const std::filesystem::path& path, torch::Device device, Checkpoint which = Checkpoint::last,
                    NetPrecision precision = NetPrecision::automatic);
 

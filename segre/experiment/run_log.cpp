@@ -1,9 +1,9 @@
 #include "segre/experiment/run_log.h"
 
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "segre/core/error.h"
 #include "segre/io/files.h"
 #include "segre/io/tensorboard.h"
 
@@ -12,43 +12,81 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Keeps the entries up to a step. The last line may be cut where a crash came while it was written.
-void drop_later_entries(const fs::path& metrics, int64_t step) {
+// Lines held back while the disk is full; beyond it they are dropped.
+constexpr size_t kMostPending = size_t{4} << 20U;
+
+// Keeps the entries up to a step and gives the numbers of that step's. The last line may be cut if a crash came while
+// it was written.
+std::map<std::string, double> drop_later_entries(const fs::path& metrics, int64_t step) {
+  std::map<std::string, double> numbers;
   std::istringstream lines(read_file(metrics));
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
     const auto entry = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (entry.is_object() && entry.contains("step") && entry["step"].is_number_integer() &&
-        entry["step"].get<int64_t>() <= step)
-      kept += line + '\n';
+    if (!entry.is_object() || !entry.contains("step") || !entry["step"].is_number_integer() ||
+        entry["step"].get<int64_t>() > step)
+      continue;
+    kept += line + '\n';
+    if (entry["step"].get<int64_t>() < step) continue;
+    for (const auto& [key, value] : entry.items())
+      if (value.is_number()) numbers[key] = value.get<double>();
   }
   write_file_whole(metrics, [&](std::ostream& out) { out << kept; });
+  return numbers;
 }
 
 }  // namespace
 
 RunLog::RunLog(const fs::path& metrics, int64_t step, const fs::path& tensorboard) {
-  if (fs::exists(metrics)) drop_later_entries(metrics, step);
-  out_.open(metrics, std::ios::app);
-  if (!out_) fail(metrics.string(), ": cannot be written");
+  if (fs::exists(metrics)) at_start_ = drop_later_entries(metrics, step);
+  lines_ = std::make_unique<AppendFile>(metrics);
   if (!tensorboard.empty()) tensorboard_ = std::make_unique<TensorBoardWriter>(tensorboard);
 }
 
 RunLog::~RunLog() = default;
 
+void RunLog::flush_lines() {
+  try {
+    // The rest of a line that could not be taken back becomes a line of its own, which readers skip.
+    lines_->append(lines_->torn() ? "\n" + pending_ : pending_);
+    pending_.clear();
+  } catch (const FileError& error) {
+    warn(error.what());
+  }
+}
+
 void RunLog::add(const nlohmann::json& entry) {
-  out_ << entry.dump() << std::endl;
+  if (pending_.size() < kMostPending) pending_ += entry.dump() + '\n';
+  flush_lines();
   if (!tensorboard_) return;
   const auto step = entry.at("step").get<int64_t>();
   for (const auto& [key, value] : entry.items())
     if (key != "step" && value.is_number()) tensorboard_->scalar(key, step, value.get<double>());
-  tensorboard_->flush();
+  flush_tensorboard();
 }
 
 void RunLog::picture(int64_t step, const std::string& png, int64_t height, int64_t width) {
   if (!tensorboard_) return;
   tensorboard_->image("samples", step, png, height, width);
-  tensorboard_->flush();
+  flush_tensorboard();
+}
+
+void RunLog::flush_tensorboard() {
+  try {
+    tensorboard_->flush();
+  } catch (const FileError& error) {
+    warn(error.what());
+  }
+}
+
+void RunLog::warn(const std::string& trouble) {
+  if (!warned_) std::cerr << "warning: " << trouble << "; training goes on, its log has gaps until this is cured\n";
+  warned_ = true;
+}
+
+std::optional<double> RunLog::at_start(const std::string& key) const {
+  const auto found = at_start_.find(key);
+  return found == at_start_.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace segre

@@ -49,6 +49,7 @@ void TrainLoop::load(const NamedTensors& state) {
 
 int64_t TrainLoop::operator()() {
   const InterruptGuard interrupt;
+  recover_best();
   if (first_step_ == 0) save();  // from here on there is something to resume
   Progress progress("train", total(), first_step_);
   while (trainer_.n_steps() < total() && !InterruptGuard::requested()) {
@@ -66,9 +67,19 @@ int64_t TrainLoop::operator()() {
   take_losses();
   experiment_.train.steps = total();
   save();
-  if (trainer_.n_steps() >= total() && trainer_.n_steps() > first_step_) write_metrics();
+  // Also if the run was killed after its last checkpoint and before this line.
+  const bool logged = trainer_.n_steps() == first_step_ && log_.at_start("loss");
+  if (trainer_.n_steps() >= total() && !logged) write_metrics();
   run_.write_config(experiment_);
   return trainer_.n_steps();
+}
+
+// A run that was killed after it saved a checkpoint and before it marked it as the best: the log has its loss.
+void TrainLoop::recover_best() {
+  const auto loss = log_.at_start("validation_loss");
+  if (first_step_ == 0 || !loss || *loss >= best_loss_) return;
+  best_loss_ = *loss;
+  run_.mark_best(first_step_, *loss);
 }
 
 // After every so many steps or, where the clock decides how many there are, after as much time; and at the end.
@@ -110,7 +121,9 @@ void TrainLoop::validate() {
   take_losses();
   const int64_t step = trainer_.n_steps();
   const auto result = (*validation_)(trainer_.average());
-  log_.add({{"step", step}, {"validation_loss", result.loss}, {"validation_nats", result.nats}});
+  nlohmann::json line{{"step", step}, {"validation_loss", result.loss}, {"validation_nats", result.nats}};
+  if (std::isfinite(result.nats_error)) line["validation_nats_error"] = result.nats_error;  // unknown for one item
+  log_.add(line);
   if (result.loss < best_loss_) {
     best_loss_ = result.loss;
     save();
@@ -128,7 +141,11 @@ void TrainLoop::draw_samples(int64_t step) {
   const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(count))));
   const Picture picture = draw_label_grid(space, sampler.draw(0, count).labels, columns);
   const std::string png = encode_png_rgb(picture.pixels, picture.height, picture.width);
-  write_file_whole(run_.picture(step), [&](std::ostream& out) { out << png; });
+  try {
+    write_file_whole(run_.picture(step), [&](std::ostream& out) { out << png; });
+  } catch (const FileError& error) {
+    log_.warn(error.what());  // a picture is no reason to lose a training
+  }
   log_.picture(step, png, picture.height, picture.width);
 }
 
@@ -147,7 +164,16 @@ void TrainLoop::save() {
   take_losses();  // a step whose loss is not finite is found before its state is kept
   auto state = trainer_.state();
   state[kWindowName] = torch::tensor({sum_, static_cast<double>(n_summed_)}, torch::kFloat64);
-  run_.save(trainer_.n_steps(), state, trainer_.space(), experiment_);
+  // Under a time limit the number of steps is known only on the way; a run that is killed goes on with what it was
+  // then.
+  experiment_.train.steps = total();
+  try {
+    if (max_seconds_ > 0.0) run_.write_config(experiment_);
+    run_.save(trainer_.n_steps(), state, trainer_.space(), experiment_);
+  } catch (const FileError& error) {
+    if (!run_.latest()) throw;
+    fail(error.what(), "; the last checkpoint is kept, --resume continues from it");
+  }
   last_save_ = now_seconds();
 }
 

@@ -30,6 +30,7 @@ class TrainLoop {
   void draw_samples(int64_t step);
   void fit_into_time();
   void save();
+  void recover_best();
 
   Experiment& experiment_;
   const RunDirectory& run_;

@@ -1,12 +1,18 @@
 #include "segre/io/fetch.h"
 
+#include <fcntl.h>
+
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <memory>
 
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/core/sha256.h"
+#include "segre/io/files.h"
+#include "segre/io/folders.h"
+#include "segre/io/lock.h"
 
 #ifdef SEGRE_FETCH
 #include <curl/curl.h>
@@ -110,7 +116,10 @@ std::string transfer_once(const std::string& url, Transfer& transfer) {
   std::array<char, CURL_ERROR_SIZE> message{};
   curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, message.data());
   const CURLcode code = curl_easy_perform(curl.get());
-  transfer.out.close();
+  if (transfer.out.is_open()) {
+    transfer.out.close();
+    if (!transfer.out) transfer.trouble = concat(transfer.part.string(), ": writing failed");
+  }
   long status = 0;  // NOLINT(google-runtime-int)
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
   std::error_code ignored;
@@ -120,28 +129,51 @@ std::string transfer_once(const std::string& url, Transfer& transfer) {
   return message[0] != '\0' ? message.data() : curl_easy_strerror(code);
 }
 
-// Completes the part from one mirror: cut connections are taken up again, wrong bytes thrown away. Says what went
-// wrong.
-std::string fetch_from(const std::string& url, const FetchFile& file, const fs::path& part, Progress& progress) {
-  std::string trouble;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const int64_t before = size_or_zero(part);
-    if (before < file.bytes) {
-      Transfer transfer{.file = file, .part = part, .progress = progress, .offset = before};
-      trouble = transfer_once(url, transfer);
-      const int64_t after = size_or_zero(part);
-      if (after < file.bytes && after > before) continue;            // cut off on the way
-      if (after < file.bytes && before > 0 && after == 0) continue;  // what was there does not fit this mirror
-      if (after < file.bytes)
-        return trouble.empty() ? concat("expected ", file.bytes, " bytes, found ", after) : trouble;
-    }
-    trouble = complaint(file, part);
-    if (trouble.empty()) return "";
-    std::error_code ignored;
-    fs::remove(part, ignored);
-    if (before == 0) return trouble;  // all of it came from this mirror
+// What became of an attempt to complete the part from one mirror.
+struct Attempt {
+  bool checked = false;  // the part has the right size and SHA-256
+  bool again = false;    // another attempt may bring it further
+  std::string trouble{};
+};
+
+// What a mirror said, or how far it came where it said nothing: a cut answer without a length looks like a whole one.
+std::string said(const std::string& trouble, const FetchFile& file, int64_t bytes) {
+  return trouble.empty() ? concat("expected ", file.bytes, " bytes, found ", bytes) : trouble;
+}
+
+Attempt attempt_from(const std::string& url, const FetchFile& file, const fs::path& part, Progress& progress) {
+  const int64_t before = size_or_zero(part);
+  if (before < file.bytes) {
+    Transfer transfer{.file = file, .part = part, .progress = progress, .offset = before};
+    const std::string trouble = transfer_once(url, transfer);
+    const int64_t after = size_or_zero(part);
+    const bool cut = after > before;                  // on the way
+    const bool restarted = before > 0 && after == 0;  // what was there does not fit this mirror
+    if (after < file.bytes) return {.again = cut || restarted, .trouble = said(trouble, file, after)};
   }
-  return trouble;
+  std::string trouble = complaint(file, part);
+  if (trouble.empty()) return {.checked = true};
+  std::error_code ignored;
+  fs::remove(part, ignored);
+  return {.again = before > 0, .trouble = std::move(trouble)};  // else all of it came from this mirror
+}
+
+// Completes the part from one mirror: cut connections are taken up again, wrong bytes thrown away. Success is
+// `checked`, and nothing else.
+Attempt fetch_from(const std::string& url, const FetchFile& file, const fs::path& part, Progress& progress) {
+  Attempt attempt{.again = true};
+  for (int k = 0; k < kAttempts && attempt.again; ++k) attempt = attempt_from(url, file, part, progress);
+  return attempt;
+}
+
+// Puts a checked part in place for good.
+void keep_part(const fs::path& part, const fs::path& target) {
+  Descriptor written(::open(part.c_str(), O_RDWR | O_CLOEXEC));
+  int error = written ? sync_descriptor(written.number()) : errno;
+  if (error == 0) error = written.close();
+  if (error != 0) throw FileError(part.string(), "cannot be synced to disk", error);
+  rename_file(part, target);
+  sync_folder(target.parent_path().empty() ? "." : target.parent_path());
 }
 
 #endif  // SEGRE_FETCH
@@ -166,24 +198,25 @@ bool fetch_file(const FetchFile& file, const fs::path& folder) {
   if (fs::exists(target)) {
     const std::string wrong = complaint(file, target);
     if (wrong.empty()) return false;
-    fail_input(target.string(), ": is there already but is another file (", wrong, "); move it away and try again");
+    fail_input(target.string(), ": already exists but is another file (", wrong, "); move it away and try again");
   }
 #ifdef SEGRE_FETCH
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail(folder.string(), ": cannot be made (", error.message(), ")");
+  MadeFolders made;
+  made.make(folder);
   const fs::path part = folder / (file.name + ".part");
-  if (size_or_zero(part) > file.bytes) fs::remove(part, error);
+  const ProcessLock lock(folder / concat(".", file.name, ".lock"), target.string());
+  std::error_code ignored;
+  if (size_or_zero(part) > file.bytes) fs::remove(part, ignored);
   std::string troubles;
   Progress progress(file.name, file.bytes, size_or_zero(part));
   for (const std::string& url : file.mirrors) {
-    const std::string trouble = fetch_from(url, file, part, progress);
-    if (trouble.empty()) {
-      fs::rename(part, target, error);
-      if (error) fail(target.string(), ": cannot be put in place (", error.message(), ")");
+    const Attempt attempt = fetch_from(url, file, part, progress);
+    if (attempt.checked) {
+      keep_part(part, target);
+      made.keep();
       return true;
     }
-    troubles += concat(troubles.empty() ? "" : "; ", url, ": ", trouble);
+    troubles += concat(troubles.empty() ? "" : "; ", url, ": ", attempt.trouble);
   }
   fail(file.name, " could not be downloaded (", troubles, ")");
 #else

@@ -2,24 +2,76 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <string>
 
+#include "segre/core/cleanup.h"
+#include "segre/io/descriptor.h"
+
 namespace segre {
 
-/// Reads a whole file; InputError names the file and the reason where it cannot.
+/// Reads a whole file; InputError names the file and the reason if it cannot.
 std::string read_file(const std::filesystem::path& path);
 
-/// Writes a file whole or not at all: `write` fills a temporary beside it, which is synced to disk and renamed
-/// over the target. On any failure the target keeps its old contents and the temporary is removed.
+/// A file that appears whole or not at all: it is written under a temporary name beside it, which commit() syncs to
+/// disk and renames. Until then, and if anything fails, the target keeps its old contents. A symbolic link stays and
+/// what it points to is replaced; a file that exists keeps its mode. A device, a pipe or one of the program's own
+/// descriptors (/dev/stdout) is not replaced but written through.
+class WholeFile {
+ public:
+  /// FileError names the path and the reason if it cannot be written. Opening a pipe waits for its reader.
+  explicit WholeFile(const std::filesystem::path& path);
+  /// Writes through a copy of a descriptor, such as standard output.
+  WholeFile(int descriptor, std::string name);
+  ~WholeFile();
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+
+  /// Tries whether anything can be written, and leaves no trace of that; FileError if the disk is full.
+  void probe();
+  /// Where the contents go; a failed write throws FileError at once.
+  std::ostream& stream() { return *stream_; }
+  /// Puts what was written in place; FileError if any step fails. If only the last step does, the sync of the folder,
+  /// the new file is in place but may not survive a power failure.
+  void commit();
+  /// Lets `fill` write the contents, then commits.
+  void write(const std::function<void(std::ostream&)>& fill);
+
+ private:
+  void open_through(const std::filesystem::path& path);
+  void open_temporary();
+
+  std::string name_;                 // as given, for messages
+  std::filesystem::path target_;     // links resolved
+  std::filesystem::path temporary_;  // empty: written through
+  Cleanup cleanup_;
+  Descriptor descriptor_;
+  std::unique_ptr<DescriptorStream> stream_;
+};
+
+/// Writes a file as WholeFile does.
 void write_file_whole(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 
-/// Makes a directory of files appear whole or not at all: `fill` writes into a temporary directory beside it, which
-/// is synced and renamed. The target must not exist.
-void write_directory_whole(const std::filesystem::path& path,
-                           const std::function<void(const std::filesystem::path&)>& fill);
+/// Renames; FileError names the target if that fails.
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// Whether a path is one of the temporaries of the functions above, which a crash may leave behind.
-bool is_temporary(const std::filesystem::path& path);
+/// A name beside `path` that nothing has, for what is not finished yet: .NAME.tmp-PID or .NAME.tmp-PID-NUMBER, with PID
+/// this process's. A long NAME is cut to what file systems take.
+std::filesystem::path temporary_beside(const std::filesystem::path& path);
+
+/// The NAME that a temporary of the functions above stands for, which a crash may leave behind; empty if `path` is not
+/// named like one.
+std::string temporary_for(const std::filesystem::path& path);
+
+/// Where a path's directory entry lives: its parent, or "." for a plain name.
+std::filesystem::path parent_of(const std::filesystem::path& path);
+
+/// What a write to `path` goes to once symbolic links are followed.
+struct WriteTarget {
+  std::filesystem::path path;
+  int descriptor = -1;  ///< of this program, if the path names one: /dev/stdout
+};
+WriteTarget resolve_target(const std::filesystem::path& path);
 
 }  // namespace segre

@@ -11,7 +11,11 @@
 namespace segre {
 namespace {
 
+#ifdef SEGRE_FUZZ
+constexpr size_t kBuffer = 512;  // so that small files are read in several parts
+#else
 constexpr size_t kBuffer = size_t{1} << 18;
+#endif
 constexpr int kGzipWindow = 15 + 16;  // largest window, gzip headers and nothing else
 
 }  // namespace

@@ -86,13 +86,16 @@ void parse_shape(const std::string& file, const std::string& text, Header& heade
     while (at < end && (*at == ' ' || *at == ',')) ++at;
   };
   bool good = text.front() == '(';
+  int64_t product = 1;  // of all but zeros, since the strides of an empty array are products too
   for (skip(); good && at < end; skip()) {
     int64_t extent = 0;
     const auto [next, error] = std::from_chars(at, end, extent);
     at = next;
+    const int64_t factor = std::max<int64_t>(extent, 1);
     good = error == std::errc() && extent >= 0 && header.shape.size() < kMostAxes &&
-           (extent == 0 || header.count <= std::numeric_limits<int64_t>::max() / 8 / extent);
+           product <= std::numeric_limits<int64_t>::max() / 8 / factor;
     if (!good) break;
+    product *= factor;
     header.shape.push_back(extent);
     header.count *= extent;
   }

@@ -1,10 +1,12 @@
 #include "segre/io/safetensors.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
+#include "segre/core/json_number.h"
 #include "segre/io/files.h"
 
 namespace segre {
@@ -34,27 +36,56 @@ torch::ScalarType type_of(const std::string& name, const std::string& file) {
 
 constexpr uint64_t kLengthBytes = 8;
 
-torch::Tensor tensor_from(const nlohmann::json& entry, const std::string& bytes, uint64_t data_start,
-                          const std::string& name, const std::string& file) {
-  const auto type = type_of(entry.at("dtype").get<std::string>(), file);
-  const auto shape = entry.at("shape").get<std::vector<int64_t>>();
-  const auto range = entry.at("data_offsets").get<std::vector<uint64_t>>();
-  uint64_t wanted = torch::elementSize(type);
+constexpr size_t kMostAxes = 32;
+
+// Bytes of a tensor of this shape. The product of all extents but zeros must stay in range too: LibTorch computes
+// strides of empty tensors like those of others.
+uint64_t bytes_of(const std::vector<int64_t>& shape, torch::ScalarType type, const std::string& place) {
+  if (shape.size() > kMostAxes) fail_input(place, " has ", shape.size(), " axes, at most ", kMostAxes, " are read");
+  auto bytes = static_cast<int64_t>(torch::elementSize(type));
+  bool is_empty = false;
   for (const int64_t extent : shape) {
-    if (extent < 0) fail_input(file, ": tensor ", name, " has a negative extent ", extent);
-    const auto factor = static_cast<uint64_t>(extent);
-    if (factor != 0 && wanted > std::numeric_limits<uint64_t>::max() / factor)
-      fail_input(file, ": tensor ", name, " has more elements than can be");
-    wanted *= factor;
+    if (extent < 0) fail_input(place, " has a negative extent ", extent);
+    is_empty = is_empty || extent == 0;
+    const int64_t factor = std::max<int64_t>(extent, 1);
+    if (bytes > std::numeric_limits<int64_t>::max() / factor)
+      fail_input(place, " has shape ", at::IntArrayRef(shape), ", more elements than can be");
+    bytes *= factor;
   }
-  const uint64_t available = bytes.size() - data_start;
-  if (range.size() != 2 || range[0] > range[1] || range[1] > available || range[1] - range[0] != wanted)
-    fail_input(file, ": tensor ", name, " needs ", wanted,
-               " bytes and its place does not hold them; was the file cut short?");
-  auto tensor = torch::empty(shape, type);
-  if (wanted > 0) std::memcpy(tensor.data_ptr(), bytes.data() + data_start + range[0], wanted);
-  return tensor;
+  return is_empty ? 0 : static_cast<uint64_t>(bytes);
 }
+
+// Copies tensors out of the data behind the header.
+class TensorReader {
+ public:
+  TensorReader(const std::string& bytes, uint64_t data_start, std::string file)
+      : data_(std::string_view(bytes).substr(data_start)), file_(std::move(file)) {}
+
+  torch::Tensor read(const std::string& name, const nlohmann::json& entry) {
+    const std::string place = file_ + ": tensor " + name;
+    const auto type = type_of(entry.at("dtype").get<std::string>(), file_);
+    const std::string invalid = file_ + ": the safetensors header is not valid (tensor " + name + "): ";
+    const auto shape = json_integers(entry.at("shape"), invalid + "shape");
+    const auto range = json_integers(entry.at("data_offsets"), invalid + "data_offsets");
+    const uint64_t wanted = bytes_of(shape, type, place);
+    const bool is_inside = range.size() == 2 && range[0] >= 0 && range[0] <= range[1] &&
+                           static_cast<uint64_t>(range[1]) <= data_.size() &&
+                           static_cast<uint64_t>(range[1] - range[0]) == wanted;
+    if (!is_inside)
+      fail_input(place, " needs ", wanted, " bytes and its place does not hold them; was the file cut short?");
+    // The format lets no tensors share bytes, else a small file could fill the memory.
+    n_read_ += wanted;
+    if (n_read_ > data_.size()) fail_input(place, " shares its bytes with another tensor");
+    auto tensor = torch::empty(shape, type);
+    if (wanted > 0) std::memcpy(tensor.data_ptr(), data_.data() + range[0], wanted);
+    return tensor;
+  }
+
+ private:
+  std::string_view data_;
+  std::string file_;
+  uint64_t n_read_ = 0;
+};
 
 }  // namespace
 
@@ -95,8 +126,10 @@ NamedTensors read_safetensors(const std::filesystem::path& path) {
   try {
     const auto header = nlohmann::json::parse(bytes.begin() + kLengthBytes,
                                               bytes.begin() + static_cast<std::ptrdiff_t>(kLengthBytes + length));
+    if (!header.is_object()) fail_input(file, ": the safetensors header is not valid (a JSON object was expected)");
+    TensorReader reader(bytes, kLengthBytes + length, file);
     for (const auto& [name, entry] : header.items())
-      if (name != "__metadata__") tensors[name] = tensor_from(entry, bytes, kLengthBytes + length, name, file);
+      if (name != "__metadata__") tensors[name] = reader.read(name, entry);
   } catch (const nlohmann::json::exception& error) {
     fail_input(file, ": the safetensors header is not valid (", error.what(), ")");
   }

@@ -4,9 +4,7 @@
 
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 
 #include "segre/core/error.h"
 
@@ -104,7 +102,8 @@ fs::path free_name(const fs::path& directory) {
     if (fs::path file = directory / concat(stem, number); !fs::exists(file, ignored)) return file;
 }
 
-std::string reason() { return errno != 0 ? std::strerror(errno) : "unknown reason"; }
+// Records held back while the disk is full; beyond it they are dropped.
+constexpr size_t kMostPending = size_t{64} << 20U;
 
 }  // namespace
 
@@ -148,10 +147,7 @@ TensorBoardWriter::TensorBoardWriter(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) fail(directory.string(), ": cannot be made (", error.message(), ")");
-  file_ = free_name(directory);
-  errno = 0;
-  out_.open(file_, std::ios::binary | std::ios::app);
-  if (!out_) fail(file_.string(), ": cannot be written (", reason(), ")");
+  file_ = std::make_unique<AppendFile>(free_name(directory));
   append(detail::version_event(now()));
   flush();
 }
@@ -164,15 +160,25 @@ void TensorBoardWriter::image(std::string_view tag, int64_t step, std::string_vi
   append(detail::image_event(now(), tag, step, png, height, width));
 }
 
-void TensorBoardWriter::append(std::string_view event) {
-  const std::string record = detail::tfrecord(event);
-  out_.write(record.data(), static_cast<std::streamsize>(record.size()));
+TensorBoardWriter::~TensorBoardWriter() {
+  try {
+    flush();
+  } catch (const Error&) {
+    // Said before; a curve without its last points is no reason to end anything.
+  }
 }
 
+void TensorBoardWriter::append(std::string_view event) { pending_ += detail::tfrecord(event); }
+
 void TensorBoardWriter::flush() {
-  errno = 0;
-  out_.flush();
-  if (!out_) fail(file_.string(), ": writing failed (", reason(), ")");
+  if (pending_.empty()) return;
+  try {
+    if (!file_->torn()) file_->append(pending_);  // a reader gives up at a torn record
+  } catch (const FileError&) {
+    if (pending_.size() > kMostPending) pending_.clear();
+    throw;
+  }
+  pending_.clear();
 }
 
 }  // namespace segre

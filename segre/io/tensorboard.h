@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include "segre/io/append_file.h"
 
 namespace segre {
 
@@ -15,21 +17,25 @@ class TensorBoardWriter {
   /// Makes the directory where it is missing, and in it `events.out.tfevents.TIME.HOST.PROCESS.NUMBER`. Error names the
   /// file and the reason where that cannot be.
   explicit TensorBoardWriter(const std::filesystem::path& directory);
+  ~TensorBoardWriter();
+  TensorBoardWriter(const TensorBoardWriter&) = delete;
+  TensorBoardWriter& operator=(const TensorBoardWriter&) = delete;
 
   /// One point of the curve `tag`.
   void scalar(std::string_view tag, int64_t step, double value);
   /// One picture under `tag`: a whole PNG file in memory, of the given size in pixels.
   void image(std::string_view tag, int64_t step, std::string_view png, int64_t height, int64_t width);
-  /// Hands everything written so far to the system. Error names the file where that fails, as a full disk makes it.
+  /// Hands everything written so far to the system, as whole records. Error names the file if that fails, as it does on
+  /// a full disk; the records are kept for the next call, as long as they are not too many.
   void flush();
 
-  const std::filesystem::path& file() const { return file_; }
+  const std::filesystem::path& file() const { return file_->path(); }
 
  private:
   void append(std::string_view event);
 
-  std::filesystem::path file_;
-  std::ofstream out_;
+  std::unique_ptr<AppendFile> file_;
+  std::string pending_;  // records not in the file yet
 };
 
 /// The bytes an event file is made of: records of Event messages (protocol buffers).

@@ -17,13 +17,14 @@ struct Bound {
   ConfigSchema schema;
 
   Bound() {
-    schema.integer("seed", &seed, {0, 100}, "where randomness starts");
-    schema.number("train.rate", &rate, {0, 1}, "how fast");
-    schema.flag("train.on", &on, "whether at all");
-    schema.text("data.name", &name, "which");
-    schema.integers("net.sizes", &sizes, {1, 64}, "how wide");
+    schema.integer("seed", &seed, {0, 100}, Later::fixed, "where randomness starts");
+    schema.number("train.rate", &rate, {0, 1}, Later::fixed, "how fast");
+    schema.flag("train.on", &on, Later::free, "whether at all");
+    schema.text("data.name", &name, Later::contents, "which");
+    schema.integers("net.sizes", &sizes, {1, 64}, Later::fixed, "how wide");
     schema.choice<Colour>("net.colour", &colour,
-                          {{"red", Colour::red}, {"green", Colour::green}, {"blue", Colour::blue}}, "which colour");
+                          {{"red", Colour::red}, {"green", Colour::green}, {"blue", Colour::blue}}, Later::fixed,
+                          "which colour");
   }
   Bound(const Bound&) = delete;  // the schema points at the members
   Bound& operator=(const Bound&) = delete;

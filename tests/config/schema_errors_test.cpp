@@ -58,7 +58,7 @@ TEST(ConfigSchemaErrors, AValueOutOfRangeIsRefused) {
 TEST(ConfigSchemaErrors, ARangeWithOneEndSaysAtLeast) {
   int64_t value = 0;
   ConfigSchema schema;
-  schema.integer("n", &value, {1}, "");
+  schema.integer("n", &value, {1}, Later::fixed, "");
   EXPECT_EQ(input_error([&] { schema.read_text("n = 0", "f"); }), "f:1: n = 0: expected a whole number, at least 1");
 }
 
@@ -120,6 +120,83 @@ TEST(ConfigSchemaErrors, AKeyOrTableInPlaceOfTheOtherIsRefused) {
 TEST(ConfigSchemaErrors, AnEmptyTableThatIsNoneOfOursIsRefused) {
   EXPECT_TRUE(contains(read_error("[trian]\n"), "run.toml:1: unknown key trian"));
   EXPECT_TRUE(contains(read_error("seed = {}\n"), "run.toml:1: "));
+}
+
+TEST(ConfigSchemaErrors, AnIntegerThatAFloatDoesNotHoldIsNotANumber) {
+  EXPECT_EQ(read_error("train.rate = 9007199254740993"),
+            "run.toml:1: train.rate = 9007199254740993: expected a number from 0 to 1");
+  EXPECT_EQ(read_error("train.rate = -9223372036854775808"),
+            "run.toml:1: train.rate = -9223372036854775808: expected a number from 0 to 1");
+  EXPECT_EQ(set_error("train.rate=1e400"), "--set: train.rate = '1e400': expected a number from 0 to 1");
+}
+
+TEST(ConfigSchemaErrors, KeysOfManyPartsAreRefusedBeforeTheyFillTheStack) {
+  std::string key = "a";
+  for (int k = 0; k < 200'000; ++k) key += ".a";
+  const std::string message = "more than 16 dots outside of texts, no key has so many parts";
+  EXPECT_EQ(read_error("seed = 1\n" + key + " = 1"), "run.toml:2: " + message);
+  EXPECT_EQ(read_error("[" + key + "]"), "run.toml:1: " + message);
+  EXPECT_EQ(read_error("x = {" + key + " = 1}"), "run.toml:1: " + message);
+  EXPECT_TRUE(contains(set_error("seed={" + key + "=1}"), ": expected a whole number from 0 to 100"));
+}
+
+TEST(ConfigSchemaErrors, DotsInTextsAndCommentsAreNoKeys) {
+  Bound bound;
+  const std::string dots(100, '.');
+  bound.schema.read_text("data.name = \"a\\\"" + dots + "\"  # " + dots + "'" + dots + "\nseed = 3\n", "f");
+  EXPECT_EQ(bound.name, "a\"" + dots);
+  bound.schema.set("data.name=" + dots);
+  EXPECT_EQ(bound.name, dots);
+}
+
+TEST(ConfigSchemaErrors, DeepValuesAreRefused) {
+  const std::string message = read_error("seed = " + std::string(100'000, '[') + std::string(100'000, ']'));
+  EXPECT_TRUE(contains(message, "run.toml:1: not valid TOML: "));
+  std::string deep = "x = 1";
+  for (int k = 0; k < 100; ++k) deep = "x = [{a.a.a.a.a.a.a.a." + deep + "}]";
+  EXPECT_NE(read_error(deep), "");
+}
+
+TEST(ConfigSchemaErrors, ABracketWithoutANameIsRefused) {
+  // The parser takes it for granted that a name follows; found by fuzzing.
+  for (const char* toml : {"[=", "[\"a\".=1]", "[ #]\n", "[.a]", "[[=]]", "[a.=]"})
+    EXPECT_TRUE(contains(read_error(toml), ": not valid TOML: ")) << toml;
+  EXPECT_TRUE(contains(read_error(std::string("[\0\0", 3)), ": not valid TOML: "));
+  EXPECT_TRUE(contains(set_error("seed=[="), "seed = '[=': expected a whole number"));
+}
+
+TEST(ConfigSchemaErrors, LettersBeyondAsciiOutsideOfTextsAreRefused) {
+  // The parser is not safe from them; found by fuzzing.
+  const std::string message = "not valid TOML: letters beyond ASCII must be in a text in quotes";
+  EXPECT_EQ(read_error("\nseed = 1ä"), "run.toml:2: " + message);
+  EXPECT_EQ(read_error("größe = 1"), "run.toml:1: " + message);
+  EXPECT_EQ(read_error("seed = 1\xc2\xa0"), "run.toml:1: " + message);
+  EXPECT_EQ(read_error("data.name = \"\"\"x\ny\"\"\"ä"), "run.toml:2: " + message);
+  EXPECT_EQ(set_error("seed=1ä"), "--set: seed = '1ä': expected a whole number from 0 to 100");
+}
+
+TEST(ConfigSchemaErrors, LettersBeyondAsciiInTextsAndCommentsAreTaken) {
+  Bound bound;
+  bound.schema.read_text("\xef\xbb\xbf# ä\ndata.name = '''\nä\"ö''' # 'ß\nseed = 3\n", "f");
+  EXPECT_EQ(bound.name, "ä\"ö");
+  EXPECT_EQ(bound.seed, 3);
+  bound.schema.read_text("data.name = \"\"\"a\\\"\"\" ü\"\"\"\n", "f");
+  EXPECT_EQ(bound.name, "a\"\"\" ü");
+  bound.schema.set("data.name=über");
+  EXPECT_EQ(bound.name, "über");
+}
+
+TEST(ConfigSchemaErrors, DatesAndListsOfTablesAreNoValuesOfOurs) {
+  EXPECT_EQ(read_error("seed = 1979-05-27"), "run.toml:1: seed = 1979-05-27: expected a whole number from 0 to 100");
+  EXPECT_TRUE(contains(read_error("[[train]]\nrate = 1"), "run.toml:1: unknown key train;"));
+}
+
+TEST(ConfigSchemaErrors, AKeyWithALineEndIsShownOnOneLine) {
+  EXPECT_EQ(read_error("\"se\\ned\" = 1"), "run.toml:1: unknown key se\\ned; the nearest known key is seed");
+}
+
+TEST(ConfigSchemaErrors, OfSeveralLinesSetTakesAllAsOneText) {
+  EXPECT_TRUE(contains(set_error("seed=1\nseed2 = 2"), "1 seed2 = 2"));
 }
 
 }  // namespace

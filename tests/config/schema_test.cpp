@@ -132,9 +132,36 @@ TEST(ConfigSchema, HelpIsACommentWithWhatIsExpected) {
   EXPECT_NE(text.find("(one of \"red\", \"green\", \"blue\")\ncolour = \"green\"\n"), std::string::npos) << text;
 }
 
+TEST(ConfigSchema, HelpSaysWhichKeysMayChangeLater) {
+  Bound bound;
+  const auto text = bound.schema.to_toml(true);
+  EXPECT_NE(text.find("# whether at all (true or false; --resume may change it)\non = false\n"), std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("# which (a text in quotes; --resume may change it if the contents are the same)\nname = \"x\"\n"),
+      std::string::npos)
+      << text;
+}
+
+TEST(ConfigSchema, TellsHowTwoConfigsDiffer) {
+  Bound first;
+  Bound second;
+  EXPECT_TRUE(first.schema.differences(second.schema).empty());
+  second.schema.read_text("train.on = true\ndata.name = \"y\"\nnet.sizes = [3]\n", "other.toml");
+  const auto found = first.schema.differences(second.schema);
+  ASSERT_EQ(found.size(), 3U);
+  const std::vector<std::vector<std::string>> expected{
+      {"train.on", "false", "true"}, {"data.name", "\"x\"", "\"y\""}, {"net.sizes", "[1, 2]", "[3]"}};
+  for (size_t k = 0; k < found.size(); ++k)
+    EXPECT_EQ((std::vector<std::string>{found[k].key, found[k].value, found[k].other}), expected[k]);
+  EXPECT_EQ(found[0].later, Later::free);
+  EXPECT_EQ(found[1].later, Later::contents);
+  EXPECT_EQ(found[2].later, Later::fixed);
+}
+
 std::string printed(double value) {
   ConfigSchema schema;
-  schema.number("x", &value, {}, "");
+  schema.number("x", &value, {}, Later::fixed, "");
   const auto line = schema.to_toml(false);
   return line.substr(4, line.size() - 5);  // less "x = " and the line end
 }
@@ -153,7 +180,7 @@ TEST(ConfigSchema, NumbersArePrintedShortAndAsFloats) {
 void expect_same_bits(double value) {
   double read = 0.0;
   ConfigSchema schema;
-  schema.number("x", &read, {}, "");
+  schema.number("x", &read, {}, Later::fixed, "");
   schema.read_text("x = " + printed(value), "t");
   EXPECT_EQ(read, value) << printed(value);
 }

@@ -1,5 +1,8 @@
 #include "segre/core/memory.h"
 
+#include <fstream>
+#include <limits>
+
 #include "tests/support/support.h"
 
 namespace segre {
@@ -20,6 +23,27 @@ TEST(Memory, SomeIsAvailableAndNotMoreThanAnyMachineHas) {
   const int64_t bytes = available_memory(torch::kCPU);
   EXPECT_GT(bytes, int64_t{1} << 20);
   EXPECT_LT(bytes, kExbibyte);
+}
+
+TEST(Memory, AvailableIsNoMoreThanTheMachineHas) {
+  std::ifstream in("/proc/meminfo");
+  double kilobytes = 0.0;
+  for (std::string key; in >> key;)
+    if (key == "MemAvailable:") in >> kilobytes;
+  constexpr double kMoves = 512e6;  // other programs take and give back between two looks
+  EXPECT_LT(static_cast<double>(available_memory(torch::kCPU)), 1024.0 * kilobytes + kMoves);
+}
+
+TEST(Memory, CachedFilesThatNobodyUsesDoNotCountAgainstAContainersLimit) {
+  const test::ScratchFolder folder;
+  EXPECT_EQ(cgroup_available(folder.path()), std::numeric_limits<int64_t>::max()) << "no such files";
+  test::write_text(folder / "memory.max", "1000\n");
+  test::write_text(folder / "memory.current", "900\n");
+  EXPECT_EQ(cgroup_available(folder.path()), 100) << "no memory.stat";
+  test::write_text(folder / "memory.stat", "anon 200\nfile 700\ninactive_anon 5\ninactive_file 600\nactive_file 100\n");
+  EXPECT_EQ(cgroup_available(folder.path()), 700);
+  test::write_text(folder / "memory.max", "max\n");
+  EXPECT_EQ(cgroup_available(folder.path()), std::numeric_limits<int64_t>::max());
 }
 
 TEST(Memory, WhatFitsIsLetThrough) { EXPECT_NO_THROW(require_memory(1 << 16, "the batch", torch::kCPU)); }

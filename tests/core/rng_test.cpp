@@ -125,6 +125,14 @@ TEST(Rng, UniformDoubleUsesAllBitsOfItsMantissa) {
   EXPECT_LT(std::abs(static_cast<double>(odd) / kCount - 0.5), kSigmas * 0.5 / std::sqrt(kCount));
 }
 
+TEST(Rng, UniformDoubleIsMadeOfTwoWordsOfItsBlock) {
+  for (uint64_t k = 0; k < 100; ++k) {
+    const philox::Block block = philox::block(kStream.seed, kStream.stream, k);
+    const double expected = std::ldexp(block.word[0], -32) + std::ldexp(block.word[1] >> 11, -53);  // 32 bits and 21
+    EXPECT_EQ(uniform_double(kStream, k), expected) << k;
+  }
+}
+
 TEST(Rng, RefusesTensorsItCannotFill) {
   EXPECT_THROW(fill_normal(torch::empty({4, 4}).t().slice(0, 0, 2), kStream, 0), Error);
   EXPECT_THROW(fill_normal(torch::empty({4}, torch::kInt64), kStream, 0), Error);

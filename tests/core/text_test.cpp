@@ -1,6 +1,6 @@
 #include "segre/core/text.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/support.h"
 
 namespace segre {
 namespace {
@@ -21,6 +21,8 @@ TEST(Text, NearestCountsEdits) {
   EXPECT_EQ(nearest("treshold", {"pad", "threshold", "labels"}), "threshold");
   EXPECT_EQ(nearest("x", {"pad", "limit"}), "pad") << "two substitutions or deletions less than of limit";
   EXPECT_EQ(nearest("b", {"a", "c"}), "a") << "the first of equals";
+  EXPECT_EQ(nearest("cat", {"cat's", "bat"}), "bat") << "one substitution is less than two insertions";
+  EXPECT_EQ(nearest("abcd", {"axyd", "abc"}), "abc") << "one deletion is less than two substitutions";
 }
 
 TEST(Text, FixedHasTheDigitsAskedFor) {
@@ -34,6 +36,13 @@ TEST(Text, WrapBreaksBetweenWords) {
   EXPECT_EQ(wrap("one two three", 6), "one\ntwo\nthree");
   EXPECT_EQ(wrap("a immensely b", 4), "a\nimmensely\nb") << "a word is never cut";
   EXPECT_EQ(wrap("", 4), "");
+}
+
+TEST(Text, TheNearestOfAVeryLongWordIsFoundAtOnce) {
+  const std::string word(1'000'000, 'x');
+  const double start = test::thread_seconds();
+  EXPECT_EQ(nearest(word, {"a", std::string(500'000, 'x'), "b"}), std::string(500'000, 'x'));
+  EXPECT_LT(test::thread_seconds() - start, 0.5);  // the whole table of distances would take minutes
 }
 
 }  // namespace

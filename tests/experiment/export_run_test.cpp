@@ -15,12 +15,7 @@ using test::input_error;
 using test::ScratchFolder;
 using test::Threads;
 using test::tiny_experiment;
-
-fs::path trained(const fs::path& path) {
-  const Threads one(1);
-  train_run(tiny_experiment(), RunDirectory(path), {});
-  return path;
-}
+using test::trained;
 
 TEST(ExportRun, KeepsTheAveragedWeightsAndSamplesTheSame) {
   const Threads one(1);
@@ -62,6 +57,24 @@ TEST(ExportRun, BatchNormTakesItsStatisticsAlong) {
     EXPECT_TRUE(torch::equal(small.model.field().buffers()[k].second, whole.model.field().buffers()[k].second));
 }
 
+TEST(ExportRun, TakesNothingFromAConfigThatWasRewrittenSince) {
+  const ScratchFolder folder;
+  const auto path = trained(folder / "run");
+  Experiment other = tiny_experiment();
+  other.path.eps = 0.4;
+  other.net.input_gain = 3.0;
+  RunDirectory(path).write_config(other);
+  export_run(path, folder / "small", Checkpoint::last);
+  const auto small = load_run(folder / "small", torch::kCPU);
+  EXPECT_EQ(small.experiment.path.eps, 0.01);
+  Experiment beside;
+  schema_of(beside).read_file(folder / "small" / "config.toml");
+  EXPECT_EQ(beside.path.eps, 0.01);
+  EXPECT_EQ(beside.net.input_gain, 1.0);
+  EXPECT_EQ(small.data, load_run(path, torch::kCPU).data) << "it still says what it learned from";
+  ASSERT_TRUE(small.data);
+}
+
 TEST(ExportRun, DoesNotOverwriteARun) {
   const ScratchFolder folder;
   const auto path = trained(folder / "run");
@@ -77,7 +90,8 @@ TEST(ExportRun, AnExportCannotBeTrainedOn) {
   TrainRunOptions options;
   options.resume = true;
   EXPECT_TRUE(contains(input_error([&] { train_run(tiny_experiment(), RunDirectory(folder / "small"), options); }),
-                       "the checkpoint has no tensor adam.step"));
+                       "model.safetensors: the checkpoint has no tensor adam.step; a model that was exported can be "
+                       "sampled, but not trained on"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "segre/io/files.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
@@ -61,7 +62,40 @@ TEST(RunLog, AStartFromTheBeginningKeepsNothing) {
 TEST(RunLog, AFolderThatIsMissingIsNamed) {
   const ScratchFolder folder;
   EXPECT_EQ(test::any_error([&] { RunLog(folder / "no/m", 0, {}); }),
-            (folder / "no/m").string() + ": cannot be written");
+            (folder / "no/m").string() + ": cannot be written (No such file or directory)");
+}
+
+TEST(RunLog, AFullDiskIsSaidOnceAndLaterLinesAreWhole) {
+  const ScratchFolder folder;
+  RunLog log(folder / "m", 0, folder / "tb");
+  // Longer than what is said on stderr, which is captured in a file, too.
+  log.add({{"step", 1}, {"text", std::string(1000, 'x')}});
+  const std::string first = text_of(folder / "m");
+  testing::internal::CaptureStderr();
+  {
+    const test::FullDisk full(first.size() + 9);
+    log.add({{"step", 2}, {"loss", 0.5}});
+    log.add({{"step", 3}, {"loss", 0.25}});
+    log.picture(3, "a picture", 2, 3);
+    EXPECT_EQ(text_of(folder / "m"), first);
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said, "warning: " + (folder / "m").string() +
+                      ": writing failed (File too large); training goes on, its log has gaps until this is cured\n");
+  log.add({{"step", 4}});
+  EXPECT_EQ(text_of(folder / "m"), first + "{\"loss\":0.5,\"step\":2}\n{\"loss\":0.25,\"step\":3}\n{\"step\":4}\n");
+  std::string events;
+  for (const auto& entry : fs::directory_iterator(folder / "tb")) events += text_of(entry.path());
+  EXPECT_NE(events.find("a picture"), std::string::npos);
+}
+
+TEST(RunLog, KnowsTheNumbersOfTheStepItContinuesFrom) {
+  const ScratchFolder folder;
+  write_text(folder / "m", "{\"step\":50,\"loss\":1}\n{\"step\":100,\"nats\":0.1}\n{\"step\":150,\"lr\":1}\n");
+  const RunLog log(folder / "m", 100, {});
+  EXPECT_EQ(log.at_start("nats"), 0.1);
+  EXPECT_EQ(log.at_start("loss"), std::nullopt);
+  EXPECT_EQ(log.at_start("lr"), std::nullopt);
 }
 
 TEST(RunLog, TensorBoardGetsTheNumbersAndPicturesOnRequest) {

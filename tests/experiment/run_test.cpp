@@ -1,14 +1,15 @@
 #include "segre/experiment/run.h"
 
+#include <unistd.h>
+
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "segre/io/files.h"
 #include "tests/experiment/tiny.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
-#include "tests/support/threads.h"
 
 namespace segre {
 namespace {
@@ -17,7 +18,6 @@ namespace fs = std::filesystem;
 using test::contains;
 using test::input_error;
 using test::ScratchFolder;
-using test::Threads;
 using test::tiny_experiment;
 using test::write_text;
 
@@ -34,21 +34,6 @@ RunDirectory run_with(const fs::path& path, const std::vector<int64_t>& steps) {
   for (const int64_t step : steps)
     run.save(step, {{"n", torch::tensor(step, torch::kInt64)}}, test::binary_space(2), {});
   return run;
-}
-
-// A trained run in `folder`.
-fs::path trained(const ScratchFolder& folder) {
-  const Threads one(1);
-  const fs::path path = folder / "run";
-  train_run(tiny_experiment(), RunDirectory(path), {});
-  return path;
-}
-
-void edit_description(const fs::path& run, const std::function<void(nlohmann::json&)>& edit) {
-  const auto file = *RunDirectory(run).latest() / "model.json";
-  auto json = nlohmann::json::parse(read_file(file));
-  edit(json);
-  write_text(file, json.dump());
 }
 
 TEST(RunDirectory, KeepsTheLastTwoCheckpoints) {
@@ -122,6 +107,77 @@ TEST(RunDirectory, CreateClearsWhatACrashLeft) {
   EXPECT_EQ(run.latest()->filename(), "step-0000000000005");
 }
 
+// Names that only look like ours are the user's.
+TEST(RunDirectory, NeitherTakesNorRemovesWhatItDidNotWrite) {
+  const ScratchFolder folder;
+  const auto run = run_with(folder / "run", {5});
+  const std::vector<std::string> foreign{"checkpoints/step-0000000000001.bak",
+                                         "checkpoints/step-final",
+                                         "checkpoints/step-9",
+                                         "checkpoints/step-00000000000099",
+                                         "checkpoints/step-000000000009x",
+                                         "checkpoints/.something.tmp-foo",
+                                         "checkpoints/.step-0000000000009.tmp-foo",
+                                         "checkpoints/.mine.tmp-17",
+                                         ".notes.tmp-17",
+                                         "samples/.sketch.png.tmp-17"};
+  for (const auto& name : foreign) {
+    fs::create_directory(run.path() / name);
+    write_text(run.path() / name / "model.safetensors", "mine");
+  }
+  write_text(run.path() / "checkpoints/step-9999999999999", "a file, not a checkpoint");
+  run_with(folder / "run", {10, 15, 20});
+  EXPECT_EQ(run.latest()->filename(), "step-0000000000020");
+  for (const auto& name : foreign) EXPECT_EQ(read_file(run.path() / name / "model.safetensors"), "mine") << name;
+  EXPECT_TRUE(fs::exists(run.path() / "checkpoints/step-9999999999999"));
+  EXPECT_FALSE(fs::exists(run.path() / "checkpoints/step-0000000000010"));
+  run.remove();
+  for (const auto& name : foreign) EXPECT_EQ(read_file(run.path() / name / "model.safetensors"), "mine") << name;
+  EXPECT_EQ(run.latest(), std::nullopt);
+}
+
+TEST(RunDirectory, ACheckpointWithNotesInItStays) {
+  const ScratchFolder folder;
+  const auto run = run_with(folder / "run", {5});
+  write_text(*run.latest() / "notes.txt", "the good one");
+  run_with(folder / "run", {10, 15, 20});
+  EXPECT_EQ(checkpoints_in(run.path()),
+            (std::set<std::string>{"step-0000000000005", "step-0000000000015", "step-0000000000020"}));
+}
+
+TEST(RunDirectory, AFullDiskKeepsTheOldCheckpointAndLeavesNothingElse) {
+  const ScratchFolder folder;
+  const auto run = run_with(folder / "run", {5});
+  Experiment e;
+  e.watch.keep = 1;
+  const NamedTensors large{{"n", torch::zeros({10'000})}};
+  std::string error;
+  {
+    const test::FullDisk full(10'000);
+    error = test::any_error([&] { run.save(10, large, test::binary_space(2), e); });
+  }
+  EXPECT_TRUE(contains(error, "model.safetensors: writing failed (File too large)"));
+  EXPECT_EQ(checkpoints_in(run.path()), std::set<std::string>{"step-0000000000005"});
+  run.save(10, large, test::binary_space(2), e);
+  EXPECT_EQ(checkpoints_in(run.path()), std::set<std::string>{"step-0000000000010"});
+}
+
+TEST(RunDirectory, HasOneWriterAndAnyNumberOfReaders) {
+  const ScratchFolder folder;
+  const auto path = test::trained(folder / "run");
+  const RunDirectory run(path);
+  const auto lock = run.lock();
+  const auto expected = concat(path.string(), ": another process is writing it (process ", ::getpid(), " on ");
+  EXPECT_TRUE(contains(input_error([&] { run.lock().reset(); }), expected));
+  TrainRunOptions resume;
+  resume.resume = true;
+  EXPECT_TRUE(contains(input_error([&] { train_run(tiny_experiment(), run, resume); }), expected));
+  EXPECT_EQ(load_run(path, torch::kCPU).step, 12);
+  const RunDirectory fresh(folder / "fresh");
+  const auto other = fresh.lock();
+  EXPECT_TRUE(contains(input_error([&] { export_run(path, fresh.path(), Checkpoint::last); }), "another process"));
+}
+
 TEST(RunDirectory, TheLatestCheckpointIsTheOneOfMostSteps) {
   const ScratchFolder folder;
   EXPECT_EQ(RunDirectory(folder / "none").latest(), std::nullopt);
@@ -170,96 +226,10 @@ TEST(RunDirectory, AFileInItsPlaceIsNamed) {
                        (folder / "f").string() + ": cannot be made ("));
 }
 
-TEST(LoadRun, HasTheAveragedWeightsAndTheSpace) {
-  const ScratchFolder folder;
-  const auto path = trained(folder);
-  const auto run = load_run(path, torch::kCPU);
-  EXPECT_EQ(run.step, 12);
-  EXPECT_EQ(run.model.space().variable_name(1), "y2");
-  const auto state = read_safetensors(*RunDirectory(path).latest() / "model.safetensors");
-  for (const auto& [name, weight] : run.model.field().parameters())
-    EXPECT_TRUE(torch::equal(weight, state.at("ema." + name))) << name;
-}
-
-TEST(LoadRun, GivesTheBestCheckpointOnRequest) {
-  const ScratchFolder folder;
-  const Threads one(1);
-  Experiment e = tiny_experiment();
-  e.watch.every = 4;
-  const RunDirectory run(folder / "run");
-  train_run(e, run, {});
-  const auto best = load_run(run.path(), torch::kCPU, Checkpoint::best);
-  EXPECT_EQ(run.best()->filename(), concat("step-00000000000", best.step < 10 ? "0" : "", best.step));
-  EXPECT_EQ(best.step % 4, 0);
-  run.mark_best(12, 0.1);
-  EXPECT_EQ(load_run(run.path(), torch::kCPU, Checkpoint::best).step, 12);
-  EXPECT_EQ(load_run(run.path(), torch::kCPU).step, 12);
-}
-
-TEST(LoadRun, ARunThatWasNeverValidatedHasNoBest) {
-  const ScratchFolder folder;
-  const auto path = trained(folder);
-  fs::remove(path / "checkpoints" / "best.json");
-  EXPECT_EQ(input_error([&] { load_run(path, torch::kCPU, Checkpoint::best); }),
-            path.string() + ": has no checkpoint marked as the best, since it was not validated; use the last");
-}
-
-TEST(LoadRun, ADirectoryThatIsNoRunIsRefused) {
-  const ScratchFolder folder;
-  for (const fs::path& path : {folder.path(), folder / "none"})
-    EXPECT_EQ(input_error([&] { load_run(path, torch::kCPU); }),
-              concat(path.string(), ": is not a trained run (no checkpoint in it); 'segre train --out ", path.string(),
-                     "' makes one"));
-}
-
-TEST(LoadRun, ACorruptDescriptionIsNamed) {
-  const ScratchFolder folder;
-  const auto path = trained(folder);
-  const auto file = *RunDirectory(path).latest() / "model.json";
-  write_text(file, "{ \"format\": 1,");
-  EXPECT_TRUE(input_error([&] { load_run(path, torch::kCPU); }).starts_with(file.string() + ": not valid JSON ("));
-}
-
-TEST(LoadRun, AnotherFormatIsRefused) {
-  const ScratchFolder folder;
-  const auto path = trained(folder);
-  const auto file = (*RunDirectory(path).latest() / "model.json").string();
-  edit_description(path, [](auto& json) { json["format"] = 2; });
-  EXPECT_EQ(input_error([&] { load_run(path, torch::kCPU); }), file + ": format 2, this segre reads format 1");
-  edit_description(path, [](auto& json) { json.erase("format"); });
-  EXPECT_TRUE(input_error([&] { load_run(path, torch::kCPU); }).starts_with(file + ": does not describe a model ("));
-}
-
-TEST(LoadRun, AnIncompleteDescriptionIsNamed) {
-  const ScratchFolder folder;
-  const auto path = trained(folder);
-  const auto file = (*RunDirectory(path).latest() / "model.json").string();
-  edit_description(path, [](auto& json) { json.erase("space"); });
-  EXPECT_TRUE(contains(input_error([&] { load_run(path, torch::kCPU); }), file));
-  write_text(file, "[]");
-  EXPECT_TRUE(contains(input_error([&] { load_run(path, torch::kCPU); }), file));
-}
-
-TEST(LoadRun, WeightsOfAnotherNetworkAreRefused) {
-  const ScratchFolder folder;
-  const auto path = trained(folder);
-  Experiment e = tiny_experiment();
-  e.net.hidden = {9};
-  RunDirectory(path).write_config(e);
-  EXPECT_TRUE(contains(input_error([&] { load_run(path, torch::kCPU); }), "the checkpoint's tensor ema."));
-}
-
-TEST(LoadRun, ATruncatedCheckpointIsNamed) {
-  const ScratchFolder folder;
-  const auto path = trained(folder);
-  const auto file = *RunDirectory(path).latest() / "model.safetensors";
-  fs::resize_file(file, fs::file_size(file) - 1);
-  EXPECT_TRUE(contains(input_error([&] { load_run(path, torch::kCPU); }), file.string() + ": tensor "));
-}
-
 TEST(ParseDevice, KnowsTheProcessorAndNothingElse) {
   EXPECT_TRUE(parse_device("cpu").is_cpu());
-  for (const char* name : {"tpu", "", "CPU", "cpu:0", "cudax"})
+  for (const char* name :
+       {"tpu", "", "CPU", "cpu:0", "cudax", "cuda:abc", "cuda:", "cuda:-1", "cuda:1x", "cuda:99999999999"})
     EXPECT_EQ(input_error([&] { parse_device(name); }), concat("--device ", name, ": expected cpu, cuda or cuda:N"));
 }
 

@@ -1,4 +1,6 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <sstream>
 
 #include "segre/eval/total_variation.h"
@@ -98,6 +100,22 @@ TEST(TrainRun, LogsEveryFiftySteps) {
   const RunDirectory run(folder / "run");
   train_run(e, run, {});
   EXPECT_EQ(steps_of(entries(run, "loss")), (std::vector<int>{50, 100, 120}));
+}
+
+TEST(TrainRun, TheLoggedRateIsThatOfTheStepJustTaken) {
+  const Threads one(1);
+  const ScratchFolder folder;
+  Experiment e = tiny_experiment();
+  e.train.schedule = {.lr = 0.01, .warmup = 100, .kind = ScheduleKind::cosine};
+  e.train.steps = 120;
+  const RunDirectory run(folder / "run");
+  train_run(e, run, {});
+  const auto lines = entries(run, "lr");
+  ASSERT_EQ(steps_of(lines), (std::vector<int>{50, 100, 120}));
+  EXPECT_NEAR(lines[0].at("lr"), 0.01 * 50 / 100, 1e-12) << "in the middle of the rise";
+  EXPECT_NEAR(lines[1].at("lr"), 0.01, 1e-12);
+  EXPECT_NEAR(lines[2].at("lr"), 0.005 * (1.0 + std::cos(std::numbers::pi * 19.0 / 20.0)), 1e-12)
+      << "before the fall is over";
 }
 
 TEST(TrainRun, ValidatesAsOftenAsAskedAndAtTheEnd) {
@@ -210,6 +228,37 @@ TEST(TrainRun, ResumingAFinishedRunChangesNothing) {
   EXPECT_EQ(train_run(tiny_experiment(), run, resuming()), 12);
   EXPECT_TRUE(final_state(run.path()) == before);
   EXPECT_EQ(read_file(run.metrics()), metrics);
+}
+
+// Killed after the last checkpoint was saved, before it was marked and before the last line was logged.
+TEST(TrainRun, ResumingMakesUpForWhatAKillAfterTheLastCheckpointLost) {
+  const Threads one(1);
+  const ScratchFolder folder;
+  const RunDirectory run(folder / "run");
+  train_run(tiny_experiment(), run, {});
+  const double best = run.best_loss();
+  const auto validation = entries(run, "validation_loss");
+  fs::remove(run.path() / "checkpoints" / "best.json");
+  test::write_text(run.metrics(), validation.at(0).dump() + "\n");
+  train_run(tiny_experiment(), run, resuming());
+  EXPECT_EQ(run.best(), run.latest());
+  EXPECT_EQ(run.best_loss(), best);
+  EXPECT_EQ(steps_of(entries(run, "loss")), std::vector<int>{12});
+}
+
+TEST(TrainRun, APictureThatDoesNotFitStopsNothing) {
+  const Threads one(1);
+  const ScratchFolder folder;
+  Experiment e = tiny_experiment();
+  e.holdout = 0.25;
+  TrainRunOptions options;
+  options.source = make_dataset_source(test::stripes());
+  const RunDirectory run(folder / "run");
+  fs::create_directories(run.picture(12));  // a folder in the picture's place
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(train_run(e, run, options), 12);
+  EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),
+                       "warning: " + run.picture(12).string() + ": is a directory, a file was expected; training"));
 }
 
 TEST(TrainRun, FitsIntoTheTimeGivenAndKeepsTheStepsItCameTo) {

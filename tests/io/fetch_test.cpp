@@ -5,6 +5,7 @@
 #include "segre/core/sha256.h"
 #include "segre/data/public_data.h"
 #include "segre/io/files.h"
+#include "segre/io/lock.h"
 #include "tests/support/http_server.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
@@ -58,7 +59,7 @@ TEST(Fetch, AFileThatIsThereAndWrongIsNotOverwritten) {
   test::write_text(folder / "file.bin", "abd");
   const auto message =
       test::input_error([&] { fetch_file(file_of("abc", {"http://127.0.0.1:1/file.bin"}), folder.path()); });
-  EXPECT_TRUE(contains(message, "is there already but is another file (expected SHA-256 ba7816bf"));
+  EXPECT_TRUE(contains(message, "already exists but is another file (expected SHA-256 ba7816bf"));
   EXPECT_EQ(read_file(folder / "file.bin"), "abd");
 }
 
@@ -125,6 +126,39 @@ TEST(Fetch, APartOfAnotherFileIsThrownAwayAndFetchedAnew) {
   test::write_text(folder / "file.bin.part", std::string(100'000, 'x'));
   EXPECT_TRUE(fetch_file(file_of(bytes, {server.url()}), folder.path()));
   EXPECT_EQ(read_file(folder / "file.bin"), bytes);
+}
+
+// An answer without a length that is cut short looks whole to the transfer; only size and checksum know.
+TEST(Fetch, ACutAnswerWithoutALengthIsNotTaken) {
+  const ScratchFolder folder;
+  const std::string bytes = some_bytes();
+  const HttpServer server(bytes, Manner::unsized, 10'000);
+  EXPECT_EQ(any_error([&] { fetch_file(file_of(bytes, {server.url()}), folder.path()); }),
+            "file.bin could not be downloaded (" + server.url() + ": expected 300000 bytes, found 40000)");
+  EXPECT_FALSE(fs::exists(folder / "file.bin"));
+  EXPECT_EQ(read_file(folder / "file.bin.part"), bytes.substr(0, 40'000)) << "four attempts, each 10000 further";
+}
+
+TEST(Fetch, AnswersWithoutALengthMayTogetherGiveTheFile) {
+  const ScratchFolder folder;
+  const std::string bytes = some_bytes();
+  const HttpServer server(bytes, Manner::unsized, 120'000);
+  EXPECT_TRUE(fetch_file(file_of(bytes, {server.url()}), folder.path()));
+  EXPECT_EQ(read_file(folder / "file.bin"), bytes);
+}
+
+TEST(Fetch, AFailedDownloadLeavesNoFolderThatItMade) {
+  const ScratchFolder folder;
+  const HttpServer missing("", Manner::not_found);
+  EXPECT_NE(any_error([&] { fetch_file(file_of("abc", {missing.url()}), folder / "a" / "b"); }), "");
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(Fetch, OneProcessAtATimeDownloadsAFile) {
+  const ScratchFolder folder;
+  const ProcessLock other(folder / ".file.bin.lock", "test");
+  EXPECT_TRUE(contains(test::input_error([&] { fetch_file(file_of("abc", {"http://127.0.0.1:1/"}), folder.path()); }),
+                       (folder / "file.bin").string() + ": another process is writing it (process "));
 }
 
 TEST(Fetch, WrongBytesAreNamedAndNothingIsLeft) {

@@ -68,6 +68,26 @@ TEST(Gzip, ABombStopsEarly) {
   EXPECT_EQ(read(bomb).size(), 4'000'000U) << "so little is no bomb by the usual limits";
 }
 
+TEST(Gzip, ABombOfManyMembersStopsEarlyToo) {
+  // No member alone is over the limits.
+  const std::string member = gzip_bytes(std::string(1'000'000, '\0'));
+  std::string bomb;
+  for (int k = 0; k < 5; ++k) bomb += member;
+  EXPECT_EQ(read(member, {1 << 30, 1 << 20, 300}).size(), 1'000'000U);
+  const std::string message = error_of(bomb, {1 << 30, 1 << 20, 300});
+  EXPECT_TRUE(test::contains(message, concat(": ", bomb.size(), " compressed bytes expand to "))) << message;
+  EXPECT_TRUE(test::contains(message, "over 300 times as much")) << message;
+  EXPECT_EQ(error_of(bomb, {3'000'000, 1 << 30, 300}), ": expands to more than 3000000 bytes, the most that is read");
+}
+
+TEST(Gzip, TheRatioIsThatOfAllMembersTogether) {
+  // The second member alone expands a thousand times, the file fourteen times.
+  const std::string text = long_text();
+  const std::string zeros(4'000'000, '\0');
+  const std::string bytes = gzip_bytes(text) + gzip_bytes(zeros);
+  EXPECT_EQ(read(bytes, {1 << 30, 1 << 20, 300}), text + zeros);
+}
+
 TEST(Gzip, NothingGrowsBeyondTheLargestSize) {
   EXPECT_EQ(error_of(gzip_bytes(long_text()), {1000, 1 << 20, 300}),
             ": expands to more than 1000 bytes, the most that is read");

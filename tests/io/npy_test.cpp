@@ -155,6 +155,8 @@ TEST(NpyRead, BrokenHeadersAreNamed) {
             ": the NPY header's shape is (-2,), a tuple of sizes was expected");
   EXPECT_EQ(error_of(test::npy_bytes("'|u1'", "(4000000000, 4000000000)", "ab")),
             ": the NPY header's shape is (4000000000, 4000000000), a tuple of sizes was expected");
+  EXPECT_EQ(error_of(test::npy_bytes("'|u1'", "(0, 4000000000, 4000000000)", "")),
+            ": the NPY header's shape is (0, 4000000000, 4000000000), a tuple of sizes was expected");
   EXPECT_EQ(error_of(std::string("\x93NUMPY\x01\x00\x02\x00{}", 12)), ": the NPY header has no 'descr'");
 }
 

@@ -145,7 +145,41 @@ TEST(Safetensors, APlaceThatDoesNotHoldTheTensorIsRefused) {
 }
 
 TEST(Safetensors, ExtentsWhoseProductOverflowsAreRefused) {
-  EXPECT_TRUE(contains(error_of(file_of(entry("F32", "[4294967296,4294967296]", "[0,0]"), "")), "tensor a"));
+  EXPECT_EQ(error_of(file_of(entry("F32", "[4294967296,4294967296]", "[0,0]"), "")),
+            "tensor a has shape [4294967296, 4294967296], more elements than can be");
+  // An empty tensor has strides like any other.
+  EXPECT_EQ(error_of(file_of(entry("F32", "[0,4294967296,4294967296]", "[0,0]"), "")),
+            "tensor a has shape [0, 4294967296, 4294967296], more elements than can be");
+}
+
+TEST(Safetensors, ExtentsAndPlacesMustBeWholeNumbers) {
+  EXPECT_EQ(error_of(file_of(entry("U8", "[1e300]", "[0,1]"), "x")),
+            "the safetensors header is not valid (tensor a): shape is 1e+300, a whole number was expected");
+  EXPECT_EQ(error_of(file_of(entry("U8", "[1]", "[0,1.5]"), "x")),
+            "the safetensors header is not valid (tensor a): data_offsets is 1.5, a whole number was expected");
+  EXPECT_EQ(error_of(file_of(entry("U8", "[18446744073709551615]", "[0,1]"), "x")),
+            "the safetensors header is not valid (tensor a): shape is 18446744073709551615, a whole number was "
+            "expected");
+}
+
+TEST(Safetensors, MoreAxesThanAnyTensorHasAreRefused) {
+  std::string shape = "1";
+  for (int axis = 1; axis < 33; ++axis) shape += ",1";
+  EXPECT_EQ(error_of(file_of(entry("U8", "[" + shape + "]", "[0,1]"), "x")),
+            "tensor a has 33 axes, at most 32 are read");
+}
+
+TEST(Safetensors, TensorsThatShareBytesAreRefused) {
+  // A header of a megabyte could else ask for ten thousand copies of the data.
+  EXPECT_EQ(error_of(file_of(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)"
+                             R"("b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
+                             "1234")),
+            "tensor b shares its bytes with another tensor");
+}
+
+TEST(Safetensors, ANameWithALineEndIsShownOnOneLine) {
+  EXPECT_EQ(error_of(file_of("{\"a\\nb\":{\"dtype\":\"U8\",\"shape\":[-1],\"data_offsets\":[0,0]}}", "")),
+            "tensor a\\nb has a negative extent -1");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "segre/io/files.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
@@ -178,6 +179,23 @@ TEST(TensorBoard, ASecondWriterStartsItsOwnFile) {
   EXPECT_NE(first.file(), second.file());
   EXPECT_EQ(read_file(first.file()), before);
   EXPECT_EQ(records_of(read_file(second.file())).size(), 2U);
+}
+
+TEST(TensorBoard, RecordsThatDoNotFitComeWholeWhenThereIsSpace) {
+  const ScratchFolder folder;
+  TensorBoardWriter writer(folder.path());
+  const auto before = read_file(writer.file());
+  std::string error;
+  {
+    const test::FullDisk full(before.size() + 10);
+    writer.scalar("x", 1, 1.0);
+    error = any_error([&] { writer.flush(); });
+  }
+  EXPECT_EQ(error, writer.file().string() + ": writing failed (File too large)");
+  EXPECT_EQ(read_file(writer.file()), before);
+  writer.scalar("x", 2, 2.0);
+  writer.flush();
+  EXPECT_EQ(records_of(read_file(writer.file())).size(), 3U);
 }
 
 TEST(TensorBoard, ADirectoryThatCannotBeMadeIsNamed) {

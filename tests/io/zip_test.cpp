@@ -23,7 +23,9 @@ std::string error_of(const Files& files, const ExpansionLimits& limits = {}, con
 
 TEST(Zip, FilesAreListedAndReadInAnyOrder) {
   const ScratchFolder folder;
-  const Files files{{"b/two.txt", "second"}, {"b/", ""}, {"one.txt", std::string(100'000, 'x') + "end"}, {"empty", ""}};
+  std::string large(100'000, 'x');
+  large += "end";
+  const Files files{{"b/two.txt", "second"}, {"b/", ""}, {"one.txt", large}, {"empty", ""}};
   write_zip(folder / "a.zip", files);
   const ZipReader zip(folder / "a.zip");
   ASSERT_EQ(zip.entries().size(), 3U) << "folders are left out";
@@ -121,6 +123,18 @@ TEST(Zip, AnArchiveCutOrAlteredAnywhereNeverCrashes) {
                    : 0;
   }
   EXPECT_GT(refused, static_cast<int>(good.size()) / 3);  // dates, versions and comments do not matter
+}
+
+TEST(Zip, ManyEntriesAreListedInLittleTime) {
+  const ScratchFolder folder;
+  Files files;
+  for (int k = 0; k < 20'000; ++k) files.emplace_back(concat("f", k), "");
+  write_zip(folder / "a.zip", files);
+  const double start = test::thread_seconds();
+  const ZipReader zip(folder / "a.zip");
+  EXPECT_LT(test::thread_seconds() - start, 5.0);
+  ASSERT_EQ(zip.entries().size(), 20'000U);
+  EXPECT_EQ(zip.read(zip.entries().back()), "");
 }
 
 }  // namespace

@@ -93,12 +93,14 @@ void HttpServer::answer(int connection) {
   const size_t first = partial ? std::stoul(range) : 0;
   if (first >= body_.size() && partial)
     return send_all(connection, "HTTP/1.1 416 Range Not Satisfiable\r\n" + close + "Content-Length: 0\r\n\r\n");
-  const std::string length = "Content-Length: " + std::to_string(body_.size() - first) + "\r\n";
+  const bool cuts = manner_ == Manner::cuts || manner_ == Manner::unsized;
+  const std::string length =
+      manner_ == Manner::unsized ? "" : "Content-Length: " + std::to_string(body_.size() - first) + "\r\n";
   const std::string span = "Content-Range: bytes " + std::to_string(first) + "-" + std::to_string(body_.size() - 1) +
                            "/" + std::to_string(body_.size()) + "\r\n";
   send_all(connection,
            (partial ? "HTTP/1.1 206 Partial Content\r\n" + span : "HTTP/1.1 200 OK\r\n") + close + length + "\r\n");
-  const size_t count = manner_ == Manner::cuts ? std::min(cut_after_, body_.size() - first) : body_.size() - first;
+  const size_t count = cuts ? std::min(cut_after_, body_.size() - first) : body_.size() - first;
   send_all(connection, body_.substr(first, count));
 }
 

@@ -15,6 +15,7 @@ class HttpServer {
     good,       ///< whole files and ranges
     no_ranges,  ///< always the whole file
     cuts,       ///< at most `cut_after` bytes per answer, then the connection breaks
+    unsized,    ///< as cuts, and no answer says how long it is: a cut one looks whole
     not_found,  ///< 404
   };
 

@@ -42,7 +42,16 @@ Program::Program(const Arguments& arguments, const std::string& out)
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out_.c_str(), kNewFile, 0600);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, (folder_ / "err").c_str(), kNewFile, 0600);
-  const int error = posix_spawn(&process_, SEGRE_PROGRAM, &actions, nullptr, argv.data(), environment().data());
+  // Tests in the background of a script would hand on that SIGINT is ignored.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&defaults, number);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int error = posix_spawn(&process_, SEGRE_PROGRAM, &actions, &attributes, argv.data(), environment().data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) fail("cannot start ", SEGRE_PROGRAM);
 }

@@ -2,7 +2,7 @@
 # Kills a training run at random moments, again and again, resumes it each time, and compares what it ends with to the
 # same run left alone: every checkpoint readable, final weights and optimiser bit for bit the same, the same losses.
 #
-#   tests/crash_test.sh PROGRAM SOURCE_DIR [KILLS]
+#   tests/crash/random_kills.sh PROGRAM SOURCE_DIR [KILLS]
 set -euo pipefail
 program=$1 source=$2 kills=${3:-20}
 work=$(mktemp -d)

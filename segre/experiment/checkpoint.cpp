@@ -1,0 +1,170 @@
+#include "segre/experiment/checkpoint.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "segre/core/error.h"
+#include "segre/core/version.h"
+#include "segre/io/json_file.h"
+
+namespace segre {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kFormat = 1;
+const std::string kStepPrefix = "step-";
+const char* const kStepTensor = "adam.step";
+const char* const kWindowTensor = "metrics.window";  // losses that no line of metrics has seen yet, see TrainLoop
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// What `read` gives. Whatever it throws becomes an InputError of one line that names the file.
+template <class Read>
+auto reading(const fs::path& file, Read&& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    if (message.find(file.string()) != std::string::npos) throw;
+    fail_input(file.string(), ": ", message);
+  } catch (const nlohmann::json::exception& error) {
+    fail_input(file.string(), ": does not describe a model (", error.what(), ")");
+  } catch (const c10::OutOfMemoryError& error) {
+    fail(file.string(), ": cannot be loaded (", first_line(error.what_without_backtrace()), ")");
+  } catch (const c10::Error& error) {
+    fail_input(file.string(), ": cannot be loaded (", first_line(error.what_without_backtrace()), ")");
+  } catch (const std::exception& error) {
+    fail_input(file.string(), ": cannot be loaded (", first_line(error.what()), ")");
+  }
+}
+
+// A whole number; nlohmann would round 1.5 and take true for 1.
+int64_t whole_number(const nlohmann::json& json, const char* key) {
+  const auto& value = json.at(key);
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX))
+    fail_input(key, " is ", value.dump(), ", a whole number was expected");
+  return value.get<int64_t>();
+}
+
+void check_format(const nlohmann::json& json) {
+  if (const int64_t format = whole_number(json, "format"); format != kFormat)
+    fail_input("format ", format, ", this segre reads format ", kFormat);
+}
+
+int64_t read_step(const nlohmann::json& json, const fs::path& checkpoint) {
+  const int64_t step = whole_number(json, "step");
+  if (const auto named = step_in_name(checkpoint); named != step)
+    fail_input("step ", step, " in a folder named ", checkpoint.filename().string(),
+               "; the two belong to different checkpoints");
+  return step;
+}
+
+void check_tensor(const std::string& file, const std::string& name, const torch::Tensor& found,
+                  const torch::Tensor& like) {
+  if (found.scalar_type() != like.scalar_type())
+    fail_input(file, ": the checkpoint's tensor ", name, " is of type ", torch::toString(found.scalar_type()), ", ",
+               torch::toString(like.scalar_type()), " was expected");
+  if (found.sizes() != like.sizes())
+    fail_input(file, ": the checkpoint's tensor ", name, " has shape ", found.sizes(),
+               ", the model that model.json describes has ", like.sizes());
+  if (found.is_floating_point() && !found.isfinite().all().item<bool>())
+    fail_input(file, ": the checkpoint's tensor ", name, " holds numbers that are not finite");
+}
+
+// The tensors of a checkpoint, held against those that must be there and those that may.
+NamedTensors read_tensors(const CheckpointDescription& description, const NamedTensors& required,
+                          const NamedTensors& allowed) {
+  const fs::path path = description.tensors_file();
+  const std::string file = path.string();
+  auto state = reading(path, [&] { return read_safetensors(path); });
+  if (required.contains(kStepTensor) && !state.contains(kStepTensor))
+    fail_input(file, ": the checkpoint has no tensor ", kStepTensor,
+               "; a model that was exported can be sampled, but not trained on");
+  for (const auto& [name, like] : required)
+    if (!state.contains(name)) fail_input(file, ": the checkpoint has no tensor ", name);
+  for (const auto& [name, tensor] : state) {
+    const auto must = required.find(name);
+    const auto may = allowed.find(name);
+    if (must == required.end() && may == allowed.end())
+      fail_input(file, ": tensor ", name, " does not belong to the model that model.json describes");
+    check_tensor(file, name, tensor, must != required.end() ? must->second : may->second);
+  }
+  if (const auto at = state.find(kStepTensor); at != state.end() && at->second.item<int64_t>() != description.step)
+    fail_input(file, ": holds the weights after step ", at->second.item<int64_t>(), ", model.json is of step ",
+               description.step);
+  return state;
+}
+
+// Like the tensors that training keeps beside the weights that are used.
+NamedTensors training_tensors(const Field& field) {
+  NamedTensors like{{kStepTensor, torch::empty({}, torch::kInt64)},
+                    {kWindowTensor, torch::empty({2}, torch::kFloat64)}};
+  for (const auto& name : TimeLaw::state_names()) like[name] = torch::empty({TimeLaw::kBins}, torch::kFloat64);
+  for (const auto& [name, weight] : field.parameters())
+    for (const char* prefix : {"weights.", "ema.", "adam.m.", "adam.v."}) like[prefix + name] = weight;
+  return like;
+}
+
+}  // namespace
+
+std::optional<int64_t> step_in_name(const fs::path& checkpoint) {
+  const std::string name = checkpoint.filename().string();
+  if (!name.starts_with(kStepPrefix)) return std::nullopt;
+  const char* const begin = name.data() + kStepPrefix.size();
+  const char* const end = name.data() + name.size();
+  int64_t step = -1;
+  const auto [stop, error] = std::from_chars(begin, end, step);
+  if (error != std::errc() || stop != end || step < 0) return std::nullopt;
+  return step;
+}
+
+nlohmann::json describe_checkpoint(int64_t step, const Space& space, const Experiment& experiment,
+                                   const std::optional<DataFingerprint>& data) {
+  Experiment copy = experiment;
+  nlohmann::json description{{"format", kFormat},       {"step", step},
+                             {"seed", experiment.seed}, {"release", release()},
+                             {"revision", revision()},  {"config", schema_of(copy).to_toml(/*with_help=*/false)},
+                             {"space", space.to_json()}};
+  if (data) description["data"] = data->to_json();
+  return description;
+}
+
+CheckpointDescription read_checkpoint(const fs::path& checkpoint) {
+  const fs::path file = checkpoint / "model.json";
+  return reading(file, [&] {
+    const auto json = read_json(file);
+    check_format(json);
+    Experiment experiment;
+    schema_of(experiment).read_text(json.at("config").get<std::string>(), file.string() + ", config");
+    CheckpointDescription out{checkpoint, read_step(json, checkpoint), experiment, Space::from_json(json.at("space")),
+                              std::nullopt};
+    if (const auto at = json.find("data"); at != json.end()) out.data = DataFingerprint::from_json(*at);
+    return out;
+  });
+}
+
+Model make_model(const CheckpointDescription& description, torch::Device device) {
+  return reading(description.description_file(),
+                 [&] { return make_model(description.experiment, description.space, device); });
+}
+
+NamedTensors read_weights(const CheckpointDescription& description, const Field& field) {
+  const std::string prefix = description.experiment.train.adam.ema > 0.0 ? "ema." : "weights.";
+  NamedTensors required;
+  for (const auto& [name, weight] : field.parameters()) required[prefix + name] = weight;
+  for (const auto& [name, buffer] : field.buffers()) required["buffers." + name] = buffer;
+  auto state = read_tensors(description, required, training_tensors(field));
+  // A law of times is two tensors. Models exported by early releases have none: theirs is uniform.
+  const auto& law = TimeLaw::state_names();
+  for (const auto& name : law)
+    if (!state.contains(name) && (state.contains(law.front()) || state.contains(law.back())))
+      fail_input(description.tensors_file().string(), ": the checkpoint has no tensor ", name);
+  return state;
+}
+
+NamedTensors read_training_state(const CheckpointDescription& description, const NamedTensors& like) {
+  return read_tensors(description, like, {{kWindowTensor, torch::empty({2}, torch::kFloat64)}});
+}
+
+}  // namespace segre

@@ -1,0 +1,64 @@
+#include "segre/core/error.h"
+#include "segre/experiment/run.h"
+
+namespace segre {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A model with all the tensors of its checkpoint.
+struct Loaded {
+  LoadedRun run;
+  NamedTensors state;
+};
+
+Loaded load(const fs::path& path, torch::Device device, Checkpoint which, NetPrecision precision) {
+  const auto description = read_checkpoint(find_checkpoint(path, which));
+  Experiment experiment = description.experiment;
+  Model model = make_model(description, device);
+  auto state = read_weights(description, model.field());
+  load_weights(model.field(), state, experiment.train.adam.ema > 0.0);
+  if (precision != NetPrecision::automatic) experiment.net.precision = precision;
+  if (const auto type = compute_type(experiment.net, device); type != torch::kFloat32)
+    model.field().reduce_precision(type);
+  const auto times = TimeLaw::spread(state, decision_time(model.space(), model.path()));
+  return {{experiment, std::move(model), description.step, times, description.data}, std::move(state)};
+}
+
+}  // namespace
+
+fs::path find_checkpoint(const fs::path& path, Checkpoint which) {
+  const RunDirectory run(path);
+  const auto latest = run.latest();
+  if (!latest)
+    fail_input(path.string(), ": is not a trained run (no checkpoint in it); 'segre train --out ", path.string(),
+               "' makes one");
+  if (which == Checkpoint::last) return *latest;
+  if (const auto best = run.best()) return *best;
+  if (const auto note = path / "checkpoints" / "best.json"; fs::exists(note))
+    fail_input(note.string(), ": marks a checkpoint as the best that is not there; use the last");
+  fail_input(path.string(), ": has no checkpoint marked as the best, since it was not validated; use the last");
+}
+
+LoadedRun load_run(const fs::path& path, torch::Device device, Checkpoint which, NetPrecision precision) {
+  return load(path, device, which, precision).run;
+}
+
+void export_run(const fs::path& from, const fs::path& to, Checkpoint which) {
+  if (RunDirectory(to).latest()) fail_input(to.string(), ": holds a run already; choose another folder");
+  const auto [run, trained] = load(from, torch::kCPU, which, NetPrecision::automatic);
+  // Sampling looks for the averaged weights unless there is no average.
+  NamedTensors state;
+  const std::string prefix = run.experiment.train.adam.ema > 0.0 ? "ema." : "weights.";
+  for (const auto& [name, weight] : run.model.field().parameters()) state[prefix + name] = weight;
+  for (const auto& [name, buffer] : run.model.field().buffers()) state["buffers." + name] = buffer;
+  for (const auto& name : TimeLaw::state_names())
+    if (const auto at = trained.find(name); at != trained.end()) state[name] = at->second;
+  RunDirectory out(to);
+  if (run.data) out.set_data(*run.data);
+  const auto lock = out.lock();
+  out.write_config(run.experiment);
+  out.save(run.step, state, run.model.space(), run.experiment);
+}
+
+}  // namespace segre

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "segre/core/cleanup.h"
+
+namespace segre {
+
+/// Folders made on the way to one that is needed: unless kept, those that are still empty go again.
+class MadeFolders {
+ public:
+  MadeFolders() = default;
+  ~MadeFolders();
+  MadeFolders(const MadeFolders&) = delete;
+  MadeFolders& operator=(const MadeFolders&) = delete;
+  /// Makes a folder and those above it, as far as they are missing; FileError if it cannot.
+  void make(const std::filesystem::path& path);
+  /// They stay; their names are synced to disk.
+  void keep();
+
+ private:
+  std::vector<std::filesystem::path> made_;  // outermost first
+  std::vector<Cleanup> cleanups_;
+};
+
+/// A folder of files that appears whole or not at all: filled under a temporary name, synced and renamed by commit().
+/// The target must be absent or empty. If it exists it is not replaced: the files move into it, one by one, when all
+/// are whole. The files themselves are synced by whoever writes them.
+class WholeFolder {
+ public:
+  /// FileError names the path and the reason if it cannot be made, is not a folder or is not empty.
+  explicit WholeFolder(const std::filesystem::path& path);
+  ~WholeFolder();
+  WholeFolder(const WholeFolder&) = delete;
+  WholeFolder& operator=(const WholeFolder&) = delete;
+
+  /// The folder to write into.
+  const std::filesystem::path& path() const { return temporary_; }
+  void commit();
+
+ private:
+  void move_into_target();
+
+  std::string name_;
+  std::filesystem::path target_;
+  bool exists_ = false;
+  MadeFolders made_;
+  std::filesystem::path temporary_;
+  Cleanup cleanup_;
+};
+
+/// Writes a folder as WholeFolder does.
+void write_directory_whole(const std::filesystem::path& path,
+                           const std::function<void(const std::filesystem::path&)>& fill);
+
+/// Tries whether files can be written into a folder, and leaves no trace of that; FileError says so of `name`
+/// if not.
+void probe_folder(const std::filesystem::path& folder, const std::string& name);
+
+/// `path` without slashes at its end.
+std::filesystem::path without_end_slash(const std::filesystem::path& path);
+
+}  // namespace segre
