@@ -4,15 +4,20 @@
 
 namespace segre {
 
-/// How far an estimate from a few draws is from that of all draws.
+/// How far an estimate from a few draws is from the limit of many.
 struct ConvergencePoint {
   int64_t draws;
-  double mean;  ///< of the relative error |mean of the first draws - mean of all| / |mean of all|, over items
-  double sd;    ///< its spread over items
+  double mean;  ///< of the relative error over items
+  double sd;    ///< its spread over items; NaN for a single item
 };
 
 /// The paper's experiment on importance sampling: relative error against number of draws, six numbers of draws to a
-/// decade, up to half of all (beyond, an estimate and its reference are mostly the same draws). log_weights [N, draws].
+/// decade, up to half of all. log_weights [N, draws]. The error of the first m of K draws is
+///
+///   |mean of m - mean of K| / sqrt(1 - m/K) / max(|mean of K|, 1 nat)
+///
+/// The m draws are among the K, which brings the two means closer by the root; without it the last point would be 29%
+/// too low. Below 1 nat the error is in nats, since dividing by a mean near 0 says nothing.
 std::vector<ConvergencePoint> convergence_of(const torch::Tensor& log_weights);
 
 }  // namespace segre

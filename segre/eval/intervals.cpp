@@ -16,6 +16,12 @@ torch::Tensor checked(const torch::Tensor& values) {
   return values.to(torch::kCPU, torch::kFloat64).contiguous();
 }
 
+// How far the difference of two numbers reaches that reach so far each.
+double reach_of_difference(double x, double y, double correlation) {
+  if (correlation == 0.0) return std::hypot(x, y);
+  return std::sqrt(std::max(0.0, x * x + y * y - 2.0 * correlation * x * y));
+}
+
 double error_of_mean(const torch::Tensor& values) {
   return std::sqrt(values.var().item<double>() / static_cast<double>(values.numel()));
 }
@@ -27,20 +33,31 @@ Estimate normal_estimate(double value, double standard_error, double least, doub
   return {value, std::max(least, value - reach), std::min(most, value + reach)};
 }
 
-Estimate share_estimate(int64_t hits, int64_t total) {
-  if (total < 1) fail_input("a share needs at least one item");
-  const auto n = static_cast<double>(total);
-  const double p = static_cast<double>(hits) / n;
+Estimate share_estimate(double hits, double n) {
+  if (!(n >= 1.0)) fail_input("a share needs at least one item");
+  const double p = hits / n;
   const double z2 = kTwoSided95 * kTwoSided95;
   const double centre = (p + z2 / (2 * n)) / (1 + z2 / n);
   const double reach = kTwoSided95 / (1 + z2 / n) * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n));
   // At the ends the interval is exact; rounding must not move it past them.
-  return {p, hits == 0 ? 0.0 : centre - reach, hits == total ? 1.0 : centre + reach};
+  return {p, hits == 0.0 ? 0.0 : centre - reach, hits == n ? 1.0 : centre + reach};
+}
+
+double total_for_share_below(double share, double most) {
+  // Wilson's ends u solve (u - p)^2 = z^2 u (1 - u)/n.
+  return kTwoSided95 * kTwoSided95 * most * (1 - most) / ((most - share) * (most - share));
 }
 
 Estimate mean_estimate(const torch::Tensor& values) {
   const auto x = checked(values);
   return normal_estimate(x.mean().item<double>(), error_of_mean(x));
+}
+
+Estimate mean_share_estimate(const torch::Tensor& shares) {
+  const auto x = checked(shares);
+  const double mean = x.mean().item<double>();
+  if (mean <= 0.0 || mean >= 1.0) return share_estimate(mean <= 0.0 ? 0 : x.numel(), x.numel());
+  return normal_estimate(mean, error_of_mean(x), 0.0, 1.0);
 }
 
 Estimate spread_estimate(const torch::Tensor& values) {
@@ -53,10 +70,10 @@ Estimate spread_estimate(const torch::Tensor& values) {
   return normal_estimate(std::sqrt(variance), error_of_variance / (2 * std::sqrt(variance)), 0.0);
 }
 
-Estimate difference(const Estimate& x, const Estimate& y) {
+Estimate difference(const Estimate& x, const Estimate& y, double correlation) {
   const double value = x.value - y.value;
-  return {value, value - std::hypot(x.value - x.low, y.high - y.value),
-          value + std::hypot(x.high - x.value, y.value - y.low)};
+  return {value, value - reach_of_difference(x.value - x.low, y.high - y.value, correlation),
+          value + reach_of_difference(x.high - x.value, y.value - y.low, correlation)};
 }
 
 Estimate probability_below(const torch::Tensor& lower, const torch::Tensor& higher) {

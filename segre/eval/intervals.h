@@ -19,18 +19,26 @@ struct Estimate {
 Estimate normal_estimate(double value, double standard_error, double least = -std::numeric_limits<double>::infinity(),
                          double most = std::numeric_limits<double>::infinity());
 
-/// The share hits / total with Wilson's interval, which is sound for few hits and for none. total >= 1.
-Estimate share_estimate(int64_t hits, int64_t total);
+/// The share hits / total with Wilson's interval, which is sound for few hits and for none. total >= 1. Numbers that
+/// are not whole are those of items that stand for several, or for a part of one.
+Estimate share_estimate(double hits, double total);
+
+/// The least total for which the interval of a share lies below `most`, which is larger.
+double total_for_share_below(double share, double most);
 
 /// Mean of independent values [N], N >= 2, by the central limit theorem.
 Estimate mean_estimate(const torch::Tensor& values);
 
+/// Mean of independent shares [N] in [0, 1], N >= 2, by the central limit theorem; where all are 0, or all 1, Wilson's
+/// interval of as many hits, since their spread then says nothing.
+Estimate mean_share_estimate(const torch::Tensor& shares);
+
 /// Standard deviation of independent values [N], N >= 2; its error by the delta method from the fourth moment.
 Estimate spread_estimate(const torch::Tensor& values);
 
-/// x less y of two independent estimates; the interval from theirs (Newcombe's way for shares; for means it is the
-/// normal one).
-Estimate difference(const Estimate& x, const Estimate& y);
+/// x less y of two estimates whose errors have this correlation; the interval from theirs (Newcombe's way for shares;
+/// for means it is the normal one; Zou and Donner 2008 for the rest).
+Estimate difference(const Estimate& x, const Estimate& y, double correlation = 0.0);
 
 /// Probability that a value of `lower` [N] is below a value of `higher` [M], ties counted half: the AUROC of roc.h with
 /// its interval. N, M >= 2.

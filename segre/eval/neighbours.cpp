@@ -87,7 +87,7 @@ Neighbours nearest_items(const Space& space, const torch::Tensor& items, const t
 
 Memorisation judge_memorisation(const torch::Tensor& samples, const torch::Tensor& held_out) {
   const auto copies = [](const torch::Tensor& distances) {
-    return share_estimate((distances == 0).sum().item<int64_t>(), distances.numel());
+    return share_estimate((distances == 0).sum().item<double>(), static_cast<double>(distances.numel()));
   };
   Memorisation out;
   out.copies = copies(samples);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "segre/core/error.h"
+#include "segre/eval/intervals.h"
 
 namespace segre {
 namespace {
@@ -45,6 +46,40 @@ Drawn draw(const Flow& flow, const SampleOptions& options, const QualityOptions&
   const Samples samples = Sampler(flow, options, quality.seed).draw(0, quality.count);
   const double evaluations = static_cast<double>(samples.n_evaluations) / static_cast<double>(quality.count);
   return {samples.labels, {options, evaluations, 0.0, summarise_labels(flow.space, samples.labels)}};
+}
+
+// Sets what a run's labels say against the reference's, [count, n] both.
+void compare(Drawn& drawn, const torch::Tensor& reference) {
+  SamplerRun& run = drawn.run;
+  if (!is_deterministic(run.options.sampler)) {
+    run.disagreement = std::numeric_limits<double>::quiet_NaN();
+    return;
+  }
+  const auto of_samples = (drawn.labels != reference).to(torch::kFloat64).mean(1);  // [count]
+  const double p = of_samples.mean().item<double>();
+  const auto n_samples = static_cast<double>(reference.size(0));
+  const auto n_labels = static_cast<double>(reference.numel());
+  run.disagreement = p;
+  if (n_samples >= 2) {
+    const Estimate estimate = mean_share_estimate(of_samples);
+    run.disagreement_low = estimate.low;
+    run.disagreement_high = estimate.high;
+  }
+  if (p == 0.0 || p == 1.0 || n_samples < 2) return;  // says nothing about how many differ together
+  // As many independent labels as have a share of the variance seen between samples.
+  const double variance = of_samples.var().item<double>() / n_samples;
+  run.n_compared = std::min(n_labels, std::max(n_samples, p * (1 - p) / variance));
+}
+
+// A run without a difference does not show how many labels of a sample differ together: as many as in the run with the
+// fewest differences. If no run has any, all of a sample's labels may.
+void borrow_clumps(SamplerQuality& quality, double n_samples) {
+  const SamplerRun* nearest = nullptr;
+  for (const SamplerRun& run : quality.runs)
+    if (run.n_compared > 0.0 && (nearest == nullptr || run.disagreement < nearest->disagreement)) nearest = &run;
+  const double n_compared = nearest != nullptr ? nearest->n_compared : n_samples;
+  for (SamplerRun& run : quality.runs)
+    if (run.n_compared == 0.0) run.n_compared = n_compared;
 }
 
 SampleOptions reference_options(const QualityOptions& options) {
@@ -131,27 +166,27 @@ SamplerQuality measure_samplers(const Flow& flow, const QualityOptions& options,
       finished = setting.sampler;
       continue;
     }
-    drawn.run.disagreement = is_deterministic(setting.sampler)
-                                 ? (drawn.labels != reference.labels).to(torch::kFloat64).mean().item<double>()
-                                 : std::numeric_limits<double>::quiet_NaN();
+    compare(drawn, reference.labels);
     quality.runs.push_back(std::move(drawn.run));
   }
+  borrow_clumps(quality, static_cast<double>(options.count));
   return quality;
 }
 
 QualityTable quality_table(const SamplerQuality& quality, const LabelSummary* data) {
   QualityTable table{{"sampler", "steps", "tolerance", "evaluations", "disagreement", "share_error", "nonzero_mean",
-                      "nonzero_sd", "neighbours_differ"},
+                      "nonzero_sd", "neighbours_differ", "disagreement_low", "disagreement_high"},
                      {}};
   const auto number = [](double value) { return std::isnan(value) ? std::string() : concat(value); };
   const auto add = [&](const std::string& name, const SamplerRun* run, double disagreement,
                        const LabelSummary& summary) {
     const bool adaptive = run != nullptr && run->options.sampler == "dopri5";
-    table.rows.push_back({name, run == nullptr || adaptive ? "" : std::to_string(run->options.steps),
-                          adaptive ? number(run->options.tolerance) : "",
-                          run == nullptr ? "" : number(run->n_evaluations), number(disagreement),
-                          number(share_error(summary, quality.reference.summary)), number(summary.nonzero_mean),
-                          number(summary.nonzero_sd), number(summary.neighbours_differ)});
+    table.rows.push_back(
+        {name, run == nullptr || adaptive ? "" : std::to_string(run->options.steps),
+         adaptive ? number(run->options.tolerance) : "", run == nullptr ? "" : number(run->n_evaluations),
+         number(disagreement), number(share_error(summary, quality.reference.summary)), number(summary.nonzero_mean),
+         number(summary.nonzero_sd), number(summary.neighbours_differ),
+         run == nullptr ? "" : number(run->disagreement_low), run == nullptr ? "" : number(run->disagreement_high)});
   };
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   if (data != nullptr) add("data", nullptr, kNone, *data);
@@ -160,15 +195,33 @@ QualityTable quality_table(const SamplerQuality& quality, const LabelSummary* da
   return table;
 }
 
+double disagreement_limit(const SamplerRun& run) {
+  if (std::isnan(run.disagreement)) return run.disagreement;
+  return share_estimate(run.disagreement * run.n_compared, run.n_compared).high;
+}
+
 std::optional<SamplerRun> knee(const SamplerQuality& quality, const std::string& sampler, double threshold) {
   std::optional<SamplerRun> found;
   for (const SamplerRun& run : quality.runs) {
     if (run.options.sampler != sampler) continue;
     if (!(run.disagreement <= threshold)) {
       found.reset();
-    } else if (!found) {
+    } else if (!found && disagreement_limit(run) <= threshold) {
       found = run;
     }
+  }
+  return found;
+}
+
+std::optional<Unconfirmed> unconfirmed_knee(const SamplerQuality& quality, const std::string& sampler,
+                                            double threshold) {
+  std::optional<Unconfirmed> found;
+  for (const SamplerRun& run : quality.runs) {
+    if (run.options.sampler != sampler) continue;
+    if (!(run.disagreement <= threshold)) found.reset();
+    if (!(run.disagreement < threshold)) continue;
+    const double more = total_for_share_below(run.disagreement, threshold) / run.n_compared;
+    if (!found || more < found->more_samples) found = Unconfirmed{run, more};
   }
   return found;
 }

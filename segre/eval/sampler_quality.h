@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 
 #include "segre/sample/sampler.h"
@@ -36,6 +37,10 @@ struct SamplerRun {
   double disagreement = 0.0;   ///< share of variables whose label is not the reference's; NaN for sde, whose samples
                                ///< are others
   LabelSummary summary;
+  double disagreement_low = std::numeric_limits<double>::quiet_NaN();  ///< its 95% interval, over samples; NaN: unknown
+  double disagreement_high = std::numeric_limits<double>::quiet_NaN();
+  double n_compared = 0.0;  ///< labels compared with the reference's, in independent ones: the labels of a sample
+                            ///< differ together, so that they count for fewer
 };
 
 struct SamplerQuality {
@@ -54,16 +59,31 @@ SamplerQuality measure_samplers(const Flow& flow, const QualityOptions& options,
 
 /// The runs as text, one row each, after those of the reference and of held-out data where given; what does not apply
 /// is empty. The columns: sampler, steps, tolerance, evaluations (per sample), disagreement, share_error (mean absolute
-/// difference to the reference's), nonzero_mean, nonzero_sd, neighbours_differ.
+/// difference to the reference's), nonzero_mean, nonzero_sd, neighbours_differ, disagreement_low and _high (the 95%
+/// interval of disagreement).
 struct QualityTable {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
 };
 QualityTable quality_table(const SamplerQuality& quality, const LabelSummary* data);
 
-/// Where a sampler is as good as the reference: its cheapest run whose disagreement, as that of all dearer ones, is at
-/// most `threshold`. None where no run is, and for sde.
+/// Upper end of the 95% interval of a run's disagreement; NaN for sde.
+double disagreement_limit(const SamplerRun& run);
+
+/// Where a sampler is as good as the reference: its cheapest run whose disagreement is at most `threshold` beyond
+/// doubt, by the upper end of its interval, and of which no dearer one disagrees more. None where no run is, and for
+/// sde.
 std::optional<SamplerRun> knee(const SamplerQuality& quality, const std::string& sampler, double threshold);
+
+/// A run that would be the knee if more samples confirmed its disagreement.
+struct Unconfirmed {
+  SamplerRun run;
+  double more_samples;  ///< how many times as many as were drawn it takes for the interval to end at the threshold
+};
+
+/// Of a sampler without a knee, the run that needs the fewest samples more; none if all disagree too much.
+std::optional<Unconfirmed> unconfirmed_knee(const SamplerQuality& quality, const std::string& sampler,
+                                            double threshold);
 
 /// The sampler whose knee takes the fewest evaluations.
 std::optional<SamplerRun> best_knee(const SamplerQuality& quality, double threshold);

@@ -89,11 +89,16 @@ class Planner {
   std::vector<int64_t> skips_;
 };
 
+constexpr size_t kMostLevels = 17;  // the last would see one pixel of 65,536
+
 void check(const Space& space, const UNetOptions& options) {
   if (space.layout() != Layout::image || !space.is_uniform())
     fail_input("net.kind = \"unet\" is for images with one set of labels; the data are a ", space.describe(),
                "; choose net.kind = \"mlp\"");
   if (options.channel_mult.empty()) fail_input("net.channel_mult is empty; expected one factor per level");
+  if (options.channel_mult.size() > kMostLevels)
+    fail_input("net.channel_mult has ", options.channel_mult.size(), " levels, at most ", kMostLevels,
+               " were expected: each halves the image");
   const int64_t shrink = int64_t{1} << (options.channel_mult.size() - 1);
   for (const int64_t extent : space.shape())
     if (extent % shrink != 0)
@@ -109,6 +114,8 @@ void check(const Space& space, const UNetOptions& options) {
       fail_input("net.heads = ", options.heads, " does not divide the ", channels, " channels of a level");
   }
 }
+
+constexpr double kMostNumbers = 0x1p60;  // more than any memory holds, and bytes of it still fit an integer
 
 constexpr int64_t kTaps = 9;  // of a 3x3 convolution
 
@@ -141,18 +148,19 @@ double flops_of(const UNetLayer& layer, int64_t n_embedding) {
   }
 }
 
-int64_t saved_by(const UNetLayer& layer) {
-  const int64_t pixels = layer.height * layer.width;
+// In float64: many layers of a huge image exceed what an integer holds.
+double saved_by(const UNetLayer& layer) {
+  const auto pixels = static_cast<double>(layer.height * layer.width);
   switch (layer.kind) {
     case UNetLayer::Kind::residual:  // its input joined, two normalised inputs of convolutions, what lies between,
                                      // output
-      return pixels * (2 * layer.in + 3 * layer.out);
+      return pixels * static_cast<double>(2 * layer.in + 3 * layer.out);
     case UNetLayer::Kind::attention:  // normalised input, q, k, v, what attention gives, output
-      return pixels * 6 * layer.in;
+      return pixels * static_cast<double>(6 * layer.in);
     case UNetLayer::Kind::up:
-      return pixels * (layer.in + layer.out);
+      return pixels * static_cast<double>(layer.in + layer.out);
     default:
-      return pixels * layer.out;
+      return pixels * static_cast<double>(layer.out);
   }
 }
 
@@ -178,13 +186,16 @@ NetCost cost_of(const UNetPlan& plan) {
   const int64_t pixels = plan.height * plan.width;
   // Time embedding, then the last norm and convolution.
   cost.n_parameters = (plan.channels + 1) * E + (E + 1) * E + 2 * last + (kTaps * last + 1) * plan.n_labels;
-  cost.forward_flops = 2.0 * static_cast<double>((plan.channels + E) * E + pixels * kTaps * last * plan.n_labels);
-  cost.n_saved = pixels * (last + 2 * plan.n_labels);
+  const auto n_pixels = static_cast<double>(pixels);
+  cost.forward_flops = 2.0 * (static_cast<double>((plan.channels + E) * E) +
+                              n_pixels * static_cast<double>(kTaps * last * plan.n_labels));
+  double saved = n_pixels * static_cast<double>(last + 2 * plan.n_labels);
   for (const UNetLayer& layer : plan.layers()) {
     cost.n_parameters += parameters_of(layer, E);
     cost.forward_flops += flops_of(layer, E);
-    cost.n_saved += saved_by(layer);
+    saved += saved_by(layer);
   }
+  cost.n_saved = static_cast<int64_t>(std::min(saved, kMostNumbers));
   // Backward is two products for each one forward; the first layer needs no gradient of its input.
   cost.training_flops = 3.0 * cost.forward_flops - flops_of(plan.input[0][0], E);
   return cost;

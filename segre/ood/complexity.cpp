@@ -7,12 +7,16 @@
 namespace segre {
 namespace {
 
-constexpr double kLeastNats = 1.0;
 constexpr double kLeastSpread = 1e-6;  // of a logarithm: less is rounding
 // Added to the diagonal of a correlation matrix: complexities that say the same share the weight.
 constexpr double kRidge = 1e-6;
 
-torch::Tensor logarithm(const torch::Tensor& nats) { return nats.to(torch::kFloat64).clamp_min(kLeastNats).log(); }
+// log of nats of 1 and more; below, its tangent at 1, which keeps rising and stays finite at 0 and below (estimates of
+// few nats scatter across 0).
+torch::Tensor logarithm(const torch::Tensor& nats) {
+  const auto x = nats.to(torch::kFloat64);
+  return torch::where(x < 1.0, x - 1.0, x.clamp_min(1.0).log());
+}
 
 }  // namespace
 

@@ -15,7 +15,8 @@ namespace segre {
 class ComplexityFit {
  public:
   /// nats [N] and complexities, each [N], of training items; N > 2 + their number. A complexity that does not vary is
-  /// left out (b_k = 0). Values below 1 nat count as 1.
+  /// left out (b_k = 0). Below 1 nat the logarithm is continued by its tangent, nats - 1, so that fewer nats always
+  /// score lower and none are a number.
   ComplexityFit(const torch::Tensor& nats, const std::vector<torch::Tensor>& complexities);
 
   /// The residual in units of its standard deviation on the training items: [N] float64. Larger: more surprising.

@@ -104,8 +104,9 @@ Page page_of(const OutsideReport& report) {
   page.caption(
       "Larger scores are taken for more outside. AUROC: the chance that an outside item scores higher than an inside "
       "item; 1 is best, 0.5 is guessing; 'reversed' is what it were if smaller scores were taken for outside, a choice "
-      "that needs outside data. Intervals: DeLong's, 95%. FPR at 95% recall: the share of outside items accepted by "
-      "the threshold that accepts 95% of the inside items; 0 is best.");
+      "that needs outside data. FPR at 95% recall: the share of outside items accepted by the threshold that accepts "
+      "95% of the inside items; 0 is best. Intervals are of 95% (AUROC: DeLong's) and of each score alone; the "
+      "verdict compares scores on the same items, which tells smaller differences apart.");
   page.heading("Which score to use");
   page.text(kWhyNotRawLikelihood);
   page.text(kHowRecommended);

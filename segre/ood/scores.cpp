@@ -30,7 +30,25 @@ std::vector<double> as_vector(const torch::Tensor& values) {
   return {here.data_ptr<double>(), here.data_ptr<double>() + here.numel()};
 }
 
+ScoredSets sets_of(const Score& inside, const Score& outside) {
+  return {as_vector(inside.values), as_vector(outside.values)};
+}
+
 double best_direction(const Roc& roc) { return std::max(roc.auroc, 1.0 - roc.auroc); }
+
+// How far a score leads another, which counts in its best direction, on the same items.
+Estimate lead_over(const Estimate& ours, const Roc& theirs, double correlation) {
+  if (theirs.auroc >= 0.5) return difference(ours, {theirs.auroc, theirs.low, theirs.high}, correlation);
+  return difference(ours, {1.0 - theirs.auroc, 1.0 - theirs.high, 1.0 - theirs.low}, -correlation);
+}
+
+// "0.0100 (95% interval 0.0040 to 0.0160)".
+std::string lead_text(double value, double low, double high) {
+  return concat(fixed(value, 4), " (95% interval ", fixed(low, 4), " to ", fixed(high, 4), ")");
+}
+
+// "'ink' 0.8000", "'ink' 0.0200 (0.9800 reversed)".
+std::string named_auroc(const ScoreResult& result) { return concat("'", result.name, "' ", auroc_text(result.roc)); }
 
 }  // namespace
 
@@ -94,10 +112,21 @@ std::string OutsideScores::how_recommended() const {
 }
 
 std::vector<ScoreResult> compare(const std::vector<Score>& inside, const std::vector<Score>& outside) {
+  const auto recommended = std::find_if(inside.begin(), inside.end(),
+                                        [](const Score& score) { return score.family == ScoreFamily::recommended; });
+  if (recommended == inside.end()) fail("scores are compared with the recommended one, which is missing");
+  const ScoredSets own = sets_of(*recommended, outside.at(static_cast<size_t>(recommended - inside.begin())));
+  const Roc ours = roc(own.inside, own.outside);
   std::vector<ScoreResult> out;
-  for (size_t k = 0; k < inside.size(); ++k)
-    out.push_back({inside[k].key, inside[k].name, inside[k].family,
-                   roc(as_vector(inside[k].values), as_vector(outside.at(k).values))});
+  for (size_t k = 0; k < inside.size(); ++k) {
+    const ScoredSets sets = sets_of(inside[k], outside.at(k));
+    const Roc theirs = roc(sets.inside, sets.outside);
+    const Estimate lead = inside[k].family == ScoreFamily::recommended
+                              ? Estimate{0.0, 0.0, 0.0}  // over itself
+                              : lead_over({ours.auroc, ours.low, ours.high}, theirs, auroc_correlation(own, sets));
+    out.push_back({inside[k].key, inside[k].name, inside[k].family, theirs, lead,
+                   static_cast<int64_t>(sets.inside.size()), static_cast<int64_t>(sets.outside.size())});
+  }
   return out;
 }
 
@@ -109,22 +138,36 @@ std::string auroc_text(const Roc& roc) {
 
 std::string verdict(const std::vector<ScoreResult>& results) {
   const ScoreResult* recommended = nullptr;
-  const ScoreResult* baseline = nullptr;
+  // Of all baselines, of those that lead, and of those that are not behind for certain: the best.
+  const ScoreResult* best = nullptr;
+  const ScoreResult* winner = nullptr;
+  const ScoreResult* rival = nullptr;
+  const auto keep_better = [](const ScoreResult*& kept, const ScoreResult& result) {
+    if (kept == nullptr || best_direction(result.roc) > best_direction(kept->roc)) kept = &result;
+  };
   for (const ScoreResult& result : results) {
     if (result.family == ScoreFamily::recommended) recommended = &result;
-    if (result.family == ScoreFamily::baseline &&
-        (baseline == nullptr || best_direction(result.roc) > best_direction(baseline->roc)))
-      baseline = &result;
+    if (result.family != ScoreFamily::baseline) continue;
+    keep_better(best, result);
+    if (result.lead.high < 0.0) keep_better(winner, result);
+    if (!(result.lead.low > 0.0)) keep_better(rival, result);
   }
-  if (recommended == nullptr || baseline == nullptr) fail("a verdict needs the recommended score and a baseline");
-  const double ours = recommended->roc.auroc;
-  const std::string theirs = concat("'", baseline->name, "' ", auroc_text(baseline->roc));
-  if (best_direction(baseline->roc) < ours)
-    return concat("The recommended score (AUROC ", fixed(ours, 4), ") beats every baseline; the best is ", theirs, ".");
-  return concat("A BASELINE WINS: ", theirs, " needs no model and is ",
-                best_direction(baseline->roc) == ours ? "as good as" : "better than", " the recommended score, ",
-                fixed(ours, 4), baseline->roc.auroc < 0.5 ? " (its direction was seen only with the outside data)" : "",
-                ".");
+  if (recommended == nullptr || best == nullptr) fail("a verdict needs the recommended score and a baseline");
+  const std::string ours = fixed(recommended->roc.auroc, 4);
+  const auto hindsight = [](const ScoreResult& baseline) {
+    return baseline.roc.auroc < 0.5 ? "; its direction was seen only with the outside data" : "";
+  };
+  if (winner != nullptr)
+    return concat("A BASELINE WINS: ", named_auroc(*winner),
+                  " needs no model and is better than the recommended score, ", ours, ", by ",
+                  lead_text(-winner->lead.value, -winner->lead.high, -winner->lead.low), hindsight(*winner), ".");
+  if (rival != nullptr)
+    return concat("NO DIFFERENCE to a baseline that ", rival->n_inside, " inside and ", rival->n_outside,
+                  " outside items can show: the recommended score has AUROC ", ours, ", ", named_auroc(*rival),
+                  " needs no model; the lead is ", lead_text(rival->lead.value, rival->lead.low, rival->lead.high),
+                  hindsight(*rival), ".");
+  return concat("The recommended score (AUROC ", ours, ") beats every baseline; the best is ", named_auroc(*best),
+                ", the lead over it ", lead_text(best->lead.value, best->lead.low, best->lead.high), ".");
 }
 
 }  // namespace segre

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "segre/eval/intervals.h"
 #include "segre/eval/roc.h"
 #include "segre/ood/complexity.h"
 #include "segre/ood/measures.h"
@@ -61,16 +62,22 @@ struct ScoreResult {
   std::string name;
   ScoreFamily family;
   Roc roc;
+  Estimate lead;  ///< AUROC of the recommended score less this one's in its best direction, with the interval of a
+                  ///< difference on the same items
+  int64_t n_inside = 0;
+  int64_t n_outside = 0;
 };
 
-/// Compares the scores of inside and outside items, which come from the same OutsideScores.
+/// Compares the scores of inside and outside items, which come from the same OutsideScores; one is the recommended
+/// one.
 std::vector<ScoreResult> compare(const std::vector<Score>& inside, const std::vector<Score>& outside);
 
 /// "0.137 (0.863 reversed)" where a score points backwards, else "0.993".
 std::string auroc_text(const Roc& roc);
 
-/// One sentence: how the recommended score did, and, where a baseline did as well or better in the direction declared
-/// or reversed, that it did.
+/// One sentence, with its numbers, on how the recommended score did against the baselines, each in the better of its
+/// two directions: it beats every one (all leads have intervals above 0), one of them beats it (a lead has an interval
+/// below 0), or so few items show no difference to at least one.
 std::string verdict(const std::vector<ScoreResult>& results);
 
 }  // namespace segre

@@ -31,11 +31,16 @@ void write_scores_csv(std::ostream& out, const ScoredItems& inside, const Scored
 }
 
 void write_auroc_csv(std::ostream& out, const std::vector<ScoreResult>& results) {
-  out << "score,family,auroc,low,high,auroc_reversed,fpr95,name\n" << std::setprecision(kScoreDigits);
-  for (const ScoreResult& result : results)
-    out << result.key << ',' << family_name(result.family) << ',' << result.roc.auroc << ',' << result.roc.low << ','
-        << result.roc.high << ',' << 1.0 - result.roc.auroc << ',' << result.roc.fpr95 << ',' << csv_field(result.name)
-        << '\n';
+  out << "score,family,auroc,low,high,auroc_reversed,fpr95,fpr95_low,fpr95_high,lead,lead_low,lead_high,name\n"
+      << std::setprecision(kScoreDigits);
+  for (const ScoreResult& result : results) {
+    const Roc& roc = result.roc;
+    out << result.key << ',' << family_name(result.family);
+    for (const double value : {roc.auroc, roc.low, roc.high, 1.0 - roc.auroc, roc.fpr95, roc.fpr95_low, roc.fpr95_high,
+                               result.lead.value, result.lead.low, result.lead.high})
+      out << ',' << value;
+    out << ',' << csv_field(result.name) << '\n';
+  }
 }
 
 TextTable auroc_table(const std::vector<ScoreResult>& results) {
@@ -43,7 +48,8 @@ TextTable auroc_table(const std::vector<ScoreResult>& results) {
   for (const ScoreResult& result : results)
     table.rows.push_back({result.name, family_name(result.family), auroc_text(result.roc),
                           concat(fixed(result.roc.low, 4), " to ", fixed(result.roc.high, 4)),
-                          fixed(result.roc.fpr95, 3)});
+                          concat(fixed(result.roc.fpr95, 3), " (", fixed(result.roc.fpr95_low, 3), " to ",
+                                 fixed(result.roc.fpr95_high, 3), ")")});
   return table;
 }
 

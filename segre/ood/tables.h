@@ -19,7 +19,8 @@ struct ScoredItems {
 /// A line per item: set (inside or outside), number of the item in its source, standard error of the nats, every score.
 void write_scores_csv(std::ostream& out, const ScoredItems& inside, const ScoredItems& outside);
 
-/// A line per score: its family, AUROC with interval, AUROC if reversed, false positive rate at 95% recall.
+/// A line per score: its family, AUROC with interval, AUROC if reversed, false positive rate at 95% recall with
+/// interval, and by how much the recommended score's AUROC leads its best direction, with interval.
 void write_auroc_csv(std::ostream& out, const std::vector<ScoreResult>& results);
 
 /// The same for people: header and rows of equal length.

@@ -106,10 +106,14 @@ Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t
   return picture;
 }
 
+std::string label_grid_png(const Space& space, const torch::Tensor& labels, int64_t columns) {
+  const Picture picture = draw_label_grid(space, labels, columns);
+  return encode_png_rgb(picture.pixels, picture.height, picture.width);
+}
+
 void write_label_grid(const std::filesystem::path& path, const Space& space, const torch::Tensor& labels,
                       int64_t columns) {
-  const Picture picture = draw_label_grid(space, labels, columns);
-  const std::string bytes = encode_png_rgb(picture.pixels, picture.height, picture.width);
+  const std::string bytes = label_grid_png(space, labels, columns);
   write_file_whole(path, [&](std::ostream& out) { out << bytes; });
 }
 

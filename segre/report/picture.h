@@ -24,7 +24,10 @@ std::vector<Rgb> label_colours(const Space& space);
 /// the space is no image or the picture would be larger than kMaxPngPixels.
 Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t columns, int64_t frame_every = 0);
 
-/// Writes draw_label_grid as a PNG file, whole or not at all.
+/// draw_label_grid as the bytes of a PNG file.
+std::string label_grid_png(const Space& space, const torch::Tensor& labels, int64_t columns);
+
+/// Writes label_grid_png to a file, whole or not at all.
 void write_label_grid(const std::filesystem::path& path, const Space& space, const torch::Tensor& labels,
                       int64_t columns);
 

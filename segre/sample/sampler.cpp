@@ -55,15 +55,32 @@ torch::Tensor Sampler::noise(uint64_t first, int64_t count) const {
   return reference_noise(flow_.space, {seed_, Purpose::sampling_noise}, first, count, flow_.options);
 }
 
-// Of every label, as the readout sees it: [rows, S].
+// Of every label, as a readout that draws sees it: [rows, S].
 torch::Tensor Sampler::log_probability(const torch::Tensor& v) const {
   if (options_.readout == Readout::segre || t1() >= flow_.path->t_end()) return log_lift(flow_.space, v);
   return matched_readout(flow_.space, *flow_.path, v, t1());
 }
 
-torch::Tensor Sampler::read(const torch::Tensor& v, const torch::Tensor& log_p, uint64_t first) const {
+// Variables whose label the state leaves open: [rows].
+torch::Tensor Sampler::count_undecided(const torch::Tensor& v) const {
+  const Space& space = flow_.space;
+  if (t1() < flow_.path->t_end()) {
+    const auto log_p = matched_readout(space, *flow_.path, v, t1());
+    const auto best = reduce_blocks(space, {log_p}, [](const auto& in) { return in[0].amax(-1); });
+    return (best < std::log(kDecided)).sum(-1);
+  }
+  // The end is a mean corner kappa (pi - 1/c), from which pi is read. softmax(v) would not do: the smoothed corner of a
+  // decided label has 1 - eps + eps/c there.
+  const auto shares = v / corner_scales(space, *flow_.path, v.options());
+  const auto best = reduce_blocks(
+      space, {shares}, [](const auto& in) { return in[0].amax(-1) + 1.0 / static_cast<double>(in[0].size(-1)); });
+  return (best < kDecided).sum(-1);
+}
+
+torch::Tensor Sampler::read(const torch::Tensor& v, uint64_t first) const {
   const Space& space = flow_.space;
   if (options_.readout == Readout::argmax) return argmax_labels(space, v);
+  const auto log_p = log_probability(v);
   auto u = torch::empty({v.size(0), space.n_variables()}, v.options());
   fill_uniform(u, {seed_, Purpose::readout}, first * static_cast<uint64_t>(space.n_variables()));
   return reduce_blocks(space, {log_p, spread(space, u)}, [](const auto& in) {
@@ -75,14 +92,14 @@ Sampler::Block Sampler::draw_block(uint64_t block) const {
   const torch::NoGradGuard no_grad;
   const uint64_t first = block * static_cast<uint64_t>(rows_);
   const Arrival arrival = (*integrator_)(noise(first, rows_), first);
-  const auto log_p = log_probability(arrival.v);
-  const auto best = reduce_blocks(flow_.space, {log_p}, [](const auto& in) { return in[0].amax(-1); });
-  return {read(arrival.v, log_p, first).to(torch::kCPU), (best < std::log(kDecided)).sum(-1).to(torch::kCPU),
-          arrival.n_evaluations};
+  return {read(arrival.v, first).to(torch::kCPU), count_undecided(arrival.v).to(torch::kCPU), arrival.n_evaluations};
 }
 
 Samples Sampler::draw(uint64_t first, int64_t count) const {
   if (count == 0) return {.labels = torch::empty({0, flow_.space.n_variables()}, torch::kInt64)};
+  // Labels, where they were drawn and joined.
+  require_memory(2.0 * 8.0 * static_cast<double>(count) * static_cast<double>(flow_.space.n_variables()),
+                 concat(count, " samples of the ", flow_.space.describe()), torch::kCPU);
   const auto rows = static_cast<uint64_t>(rows_);
   const uint64_t last = first + static_cast<uint64_t>(count);
   const uint64_t first_block = first / rows;

@@ -30,11 +30,13 @@ struct SampleOptions {
 /// Labels and what they took.
 struct Samples {
   torch::Tensor labels;       ///< [count, n] int64, on the CPU
-  int64_t n_undecided = 0;    ///< variables whose label had less than kDecided probability at the readout
+  int64_t n_undecided = 0;    ///< variables whose likeliest label has less than kDecided probability given the last
+                              ///< state, whatever the readout
   int64_t n_evaluations = 0;  ///< of the field, over all samples; dopri5 takes another number for each
 };
 
-/// Below this probability of its label a variable counts as undecided.
+/// Below this probability of its likeliest label a variable counts as undecided: by the path's Bayes rule or, at the
+/// path's end, that of the mean corner which every sampler lands on.
 inline constexpr double kDecided = 0.99;
 
 /// Noise -> flow -> labels. Sample k is a function of (seed, k): the field always runs on whole blocks of
@@ -64,7 +66,8 @@ class Sampler {
   Block draw_block(uint64_t block) const;
   torch::Tensor noise(uint64_t first, int64_t count) const;
   torch::Tensor log_probability(const torch::Tensor& v) const;
-  torch::Tensor read(const torch::Tensor& v, const torch::Tensor& log_p, uint64_t first) const;
+  torch::Tensor count_undecided(const torch::Tensor& v) const;
+  torch::Tensor read(const torch::Tensor& v, uint64_t first) const;
 
   Flow flow_;
   SampleOptions options_;

@@ -7,10 +7,12 @@
 namespace segre {
 
 double learning_rate(const ScheduleOptions& options, int64_t step, int64_t n_steps) {
-  if (step < options.warmup) return options.lr * static_cast<double>(step + 1) / static_cast<double>(options.warmup);
+  // One that does not fit would end the training while the rate still rises.
+  const int64_t warmup = options.warmup < n_steps ? options.warmup : n_steps / 10;
+  if (step < warmup) return options.lr * static_cast<double>(step + 1) / static_cast<double>(warmup);
   if (options.kind == ScheduleKind::constant) return options.lr;
-  const auto past = static_cast<double>(step - options.warmup);
-  const auto all = static_cast<double>(std::max<int64_t>(1, n_steps - options.warmup));
+  const auto past = static_cast<double>(step - warmup);
+  const auto all = static_cast<double>(std::max<int64_t>(1, n_steps - warmup));
   return options.lr * 0.5 * (1.0 + std::cos(std::numbers::pi * std::min(1.0, past / all)));
 }
 

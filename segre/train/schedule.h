@@ -9,7 +9,7 @@ enum class ScheduleKind { constant, cosine };
 
 struct ScheduleOptions {
   double lr = 2e-3;                          ///< learning rate at its highest
-  int64_t warmup = 0;                        ///< steps of linear rise to it
+  int64_t warmup = 0;                        ///< steps of linear rise to it; a tenth of all steps if it is not shorter
   ScheduleKind kind = ScheduleKind::cosine;  ///< cosine: falls towards 0, which it would reach one step after the last
 };
 

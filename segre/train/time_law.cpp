@@ -8,7 +8,6 @@
 namespace segre {
 namespace {
 
-constexpr int kBins = 64;
 constexpr double kMemory = 0.99;             // decay of the running mean per batch
 constexpr double kLeastInformation = 1e-12;  // keeps the law proper where every error is 0
 const char* const kSumName = "time_law.sum";
@@ -80,8 +79,13 @@ std::vector<std::string> TimeLaw::state_names() { return {kSumName, kMassName}; 
 TimeDensity TimeLaw::spread(const NamedTensors& state, double t1) {
   const auto sum = state.find(kSumName);
   const auto mass = state.find(kMassName);
-  if (sum == state.end() || mass == state.end() || mass->second.min().item<double>() <= 0.0) return TimeDensity(t1);
-  const auto information = (sum->second / mass->second).clamp_min(0.0);
+  if (sum == state.end() || mass == state.end()) return TimeDensity(t1);
+  for (const auto& at : {sum, mass})
+    if (at->second.sizes() != at::IntArrayRef{kBins} || !at->second.isfinite().all().item<bool>())
+      fail_input("the checkpoint's tensor ", at->first, " has shape ", at->second.sizes(), ", ", kBins,
+                 " finite numbers were expected");
+  if (mass->second.min().item<double>() <= 0.0) return TimeDensity(t1);
+  const auto information = (sum->second.to(torch::kFloat64) / mass->second).clamp_min(0.0);
   if (!(information.sum().item<double>() > 0.0)) return TimeDensity(t1);
   return {t1, information.sqrt()};
 }

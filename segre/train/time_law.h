@@ -21,6 +21,9 @@ enum class TimeLawKind {
 /// stratified: item b of B has the b-th of B equal shares of probability.
 class TimeLaw {
  public:
+  /// Bins of the histogram.
+  static constexpr int kBins = 64;
+
   /// `options` say where it works: all of it is tensor operations there, so a captured CUDA step needs no host.
   TimeLaw(TimeLawKind kind, std::shared_ptr<const Path> path, double t1, bool reweight = false,
           torch::TensorOptions options = torch::kFloat32);

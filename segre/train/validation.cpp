@@ -1,17 +1,35 @@
 #include "segre/train/validation.h"
 
+#include <cmath>
+#include <limits>
+
 #include "segre/core/one_thread.h"
+#include "segre/data/shuffle.h"
 
 namespace segre {
 namespace {
 
-constexpr uint64_t kSeed = 0;  // the same for every run
+constexpr uint64_t kSeed = 0;                // the same for every run
+constexpr int64_t kFewestEvaluations = 512;  // of few items, several each
+
+// One stratum of [0, 1) for each evaluation. An item's strata lie equally far apart, and which these are is drawn: with
+// strata rising by the item's number, a sorted file would show its first items early on the path only, its last ones
+// late only.
+torch::Tensor shuffled_times(int64_t n_items) {
+  const int64_t rounds = std::max<int64_t>(1, (kFewestEvaluations + n_items - 1) / n_items);
+  const RandomStream random{kSeed, Purpose::validation_time};
+  auto stratum = torch::empty({n_items}, torch::kInt64);
+  for (int64_t k = 0; k < n_items; ++k) stratum.data_ptr<int64_t>()[k] = shuffled(random, 0, k, n_items);
+  const auto index = torch::arange(rounds).unsqueeze(1) * n_items + stratum;  // [rounds, K]
+  return TimeLaw::uniforms(random, 0, rounds * n_items).index_select(0, index.flatten());
+}
 
 }  // namespace
 
 Validation::Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max)
     : model_(std::move(model)),
       labels_(labels.to(model_.options().device())),
+      times_(shuffled_times(labels.size(0))),
       objective_(objective),
       t_max_(t_max),
       t1_(decision_time(model_.space(), model_.path())) {
@@ -20,16 +38,15 @@ Validation::Validation(Model model, const torch::Tensor& labels, Objective objec
 
 torch::Tensor Validation::measure(int64_t from, int64_t to) const {
   const torch::NoGradGuard no_grad;
-  const int64_t K = labels_.size(0);
-  const auto u = TimeLaw::uniforms({kSeed, Purpose::validation_time}, 0, K).slice(0, from, to);
-  const auto t = (u * t_max_).to(model_.options());
+  const auto t = (times_.slice(0, from, to) * t_max_).to(model_.options());
+  const auto item = torch::arange(from, to, labels_.options().dtype(torch::kInt64)).remainder(labels_.size(0));
   const auto sample =
-      sample_path(model_.space(), model_.path(), labels_.slice(0, from, to), t, {kSeed, Purpose::validation_noise},
+      sample_path(model_.space(), model_.path(), labels_.index_select(0, item), t, {kSeed, Purpose::validation_noise},
                   static_cast<uint64_t>(from), needs_velocity(objective_));
   const auto value = evaluate(model_, sample, objective_);
   const auto rate = information_rate(model_.path().at(t));
   const auto information = torch::where(t < t1_, t_max_ * rate * value.error, torch::zeros_like(t));
-  return torch::stack({value.loss.sum(torch::kFloat64), information.sum(torch::kFloat64)}).to(torch::kCPU);
+  return torch::stack({value.loss, information}).to(torch::kCPU, torch::kFloat64);
 }
 
 ValidationResult Validation::operator()(const NamedTensors& weights) {
@@ -39,17 +56,23 @@ ValidationResult Validation::operator()(const NamedTensors& weights) {
     for (const auto& [name, buffer] : model_.field().buffers())
       if (const auto at = weights.find("buffers." + name); at != weights.end()) buffer.copy_(at->second);
   }
-  const int64_t K = labels_.size(0);
+  const int64_t E = times_.size(0);
   const bool on_cpu = labels_.is_cpu();
   const int64_t rows = on_cpu ? std::min<int64_t>(64, model_.field().shard_rows()) : 256;
-  std::vector<torch::Tensor> parts((K + rows - 1) / rows);
+  std::vector<torch::Tensor> parts((E + rows - 1) / rows);
   const auto n_parts = static_cast<int64_t>(parts.size());
   at::parallel_for(0, n_parts, on_cpu ? 1 : n_parts, [&](int64_t begin, int64_t end) {
     const OneThread alone;
-    for (int64_t k = begin; k < end; ++k) parts[k] = measure(k * rows, std::min(K, (k + 1) * rows));
+    for (int64_t k = begin; k < end; ++k) parts[k] = measure(k * rows, std::min(E, (k + 1) * rows));
   });
-  const auto mean = torch::stack(parts).sum(0) / static_cast<double>(K);
-  return {mean[0].item<double>(), mean[1].item<double>()};
+  const OneThread alone;  // sums of the same order for any number of threads
+  const auto of_items = torch::cat(parts, 1).view({2, -1, labels_.size(0)}).mean(1);  // [2, K]
+  const auto mean = of_items.mean(1);
+  // An item's mean holds the scatter of its times and noise, so that the spread between items is that of all three.
+  const auto n_items = static_cast<double>(labels_.size(0));
+  const double error =
+      n_items > 1 ? std::sqrt(of_items[1].var().item<double>() / n_items) : std::numeric_limits<double>::quiet_NaN();
+  return {mean[0].item<double>(), mean[1].item<double>(), error};
 }
 
 }  // namespace segre

@@ -1,6 +1,7 @@
 #include "segre/eval/evaluation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "segre/data/toys.h"
@@ -65,6 +66,19 @@ TEST(Evaluation, TotalVariationIntervalCovers) {
     covered += tv.low <= 0.4 && 0.4 <= tv.high ? 1 : 0;
   }
   EXPECT_GE(covered, 31);  // 38 are meant; five standard deviations are 7
+}
+
+TEST(Evaluation, TheIntervalOfAKnownTotalVariationIsThatOfTheDeltaMethod) {
+  // A fair coin that fell on 1 in 70 of 100 samples: every sample adds +-1, with mean 0.4.
+  const Space space = test::binary_space(1);
+  const auto coin = make_joint_table(space, enumerate_labelings(space), torch::ones({2}));
+  const auto samples = (torch::arange(100) < 70).to(torch::kInt64).unsqueeze(1);
+  const EvaluationData data{space, samples, draws(coin, 20, 1), {}, 0, &coin};
+  const Estimate tv = named(evaluate(data, {}), "total variation to the exact").value;
+  const double reach = 1.959963984540054 * 0.5 * std::sqrt((1.0 - 0.4 * 0.4) / 100);
+  EXPECT_NEAR(tv.value, 0.2, 1e-12);
+  EXPECT_NEAR(tv.low, 0.2 - reach, 1e-12);
+  EXPECT_NEAR(tv.high, 0.2 + reach, 1e-12);
 }
 
 TEST(Evaluation, CopiesOfTrainingItemsAreReported) {

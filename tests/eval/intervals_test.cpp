@@ -41,6 +41,14 @@ TEST(ShareEstimate, IsWilsonsInterval) {
   EXPECT_EQ(share_estimate(20, 20).high, 1.0);
 }
 
+TEST(ShareEstimate, TheTotalForALimitPutsTheIntervalsEndThere) {
+  for (const auto& [share, most] : {std::pair{0.0, 0.005}, std::pair{0.001, 0.005}, std::pair{0.2, 0.25}}) {
+    const double total = total_for_share_below(share, most);
+    EXPECT_NEAR(share_estimate(share * total, total).high, most, 1e-12);
+  }
+  EXPECT_NEAR(total_for_share_below(0.0, 0.005), 3.8414588 * 0.995 / 0.005, 1e-4);
+}
+
 TEST(MeanEstimate, CoversTheMean) {
   const int covered = n_covered(0.5, [](uint64_t k) { return mean_estimate(uniforms(50, k)); });
   EXPECT_GE(covered, kFewest);
@@ -62,12 +70,65 @@ TEST(QuantileEstimate, CoversTheQuantile) {
   }
 }
 
+TEST(QuantileEstimate, LiesBetweenTwoValuesWhoseRanksTheBinomialLawGives) {
+  // Of 1 ... 100: 50 -+ 1.96 sqrt(100 / 4) is 40.2 to 59.8; the ends are the values above, one more at the upper end.
+  const Estimate median = quantile_estimate(torch::arange(1, 101), 0.5);
+  EXPECT_EQ(median.value, 50.0);
+  EXPECT_EQ(median.low, 41.0);
+  EXPECT_EQ(median.high, 61.0);
+  // 10 -+ 1.96 * 3 is 4.12 to 15.88.
+  const Estimate tenth = quantile_estimate(torch::arange(1, 101).flip(0), 0.1);
+  EXPECT_EQ(tenth.value, 10.0);
+  EXPECT_EQ(tenth.low, 5.0);
+  EXPECT_EQ(tenth.high, 17.0);
+}
+
+TEST(MeanEstimate, HasTheErrorOfTheMean) {
+  const Estimate e = mean_estimate(torch::tensor({1.0, 2.0, 3.0, 6.0}, torch::kFloat64));
+  const double error = std::sqrt((4.0 + 1.0 + 0.0 + 9.0) / 3.0 / 4.0);
+  EXPECT_NEAR(e.value, 3.0, 1e-12);
+  EXPECT_NEAR(e.low, 3.0 - 1.959963984540054 * error, 1e-12);
+  EXPECT_NEAR(e.high, 3.0 + 1.959963984540054 * error, 1e-12);
+}
+
+TEST(MeanShareEstimate, IsNeverSureOfNothing) {
+  const Estimate none = mean_share_estimate(torch::zeros({20}, torch::kFloat64));
+  EXPECT_EQ(none.value, 0.0);
+  EXPECT_EQ(none.high, share_estimate(0, 20).high);
+  const Estimate all = mean_share_estimate(torch::ones({20}, torch::kFloat64));
+  EXPECT_EQ(all.low, share_estimate(20, 20).low);
+  // Mean 1/4, sample variance 1/24, of four shares.
+  const Estimate some = mean_share_estimate(torch::tensor({0.0, 0.25, 0.25, 0.5}, torch::kFloat64));
+  EXPECT_NEAR(some.high, 0.25 + 1.959963984540054 * std::sqrt(1.0 / 24 / 4), 1e-12);
+  EXPECT_NEAR(some.low, 0.25 - 1.959963984540054 * std::sqrt(1.0 / 24 / 4), 1e-12);
+}
+
+TEST(SpreadEstimate, HasTheErrorOfTheFourthMoment) {
+  // Deviations -2, -1, 0, 3: variance 14/3, fourth moment (16 + 1 + 81)/4.
+  const Estimate e = spread_estimate(torch::tensor({1.0, 2.0, 3.0, 6.0}, torch::kFloat64));
+  const double variance = 14.0 / 3.0;
+  const double error = std::sqrt((24.5 - variance * variance) / 4.0) / (2.0 * std::sqrt(variance));
+  EXPECT_NEAR(e.value, std::sqrt(variance), 1e-12);
+  EXPECT_NEAR(e.low, std::sqrt(variance) - 1.959963984540054 * error, 1e-12);
+}
+
 TEST(Difference, OfMeansIsTheNormalIntervalAndCovers) {
   const int covered = n_covered(0.25, [](uint64_t k) {
     return difference(mean_estimate(uniforms(50, k)), mean_estimate(0.5 * uniforms(80, k, 1)));
   });
   EXPECT_GE(covered, kFewest);
   EXPECT_LE(covered, kMostCovered);
+}
+
+TEST(Difference, OfCorrelatedEstimatesIsNarrower) {
+  // Reaches of 0.3 and 0.4 to one side, 0.6 and 0.8 to the other: 0.5 and 1 if independent.
+  const Estimate x{2.0, 1.7, 2.6}, y{1.0, 0.2, 1.4};
+  EXPECT_NEAR(difference(x, y).low, 1.0 - 0.5, 1e-12);
+  EXPECT_NEAR(difference(x, y).high, 1.0 + 1.0, 1e-12);
+  EXPECT_NEAR(difference(x, y, 0.5).low, 1.0 - std::sqrt(0.25 - 0.12), 1e-12);
+  EXPECT_NEAR(difference(x, y, 0.5).high, 1.0 + std::sqrt(1.0 - 0.48), 1e-12);
+  EXPECT_NEAR(difference(x, y, -1.0).high, 1.0 + 1.4, 1e-12);
+  EXPECT_NEAR(difference(x, x, 1.0).low, -0.3, 1e-12) << "to one side 0.3, to the other 0.6";
 }
 
 TEST(Difference, OfSharesIsNewcombesInterval) {

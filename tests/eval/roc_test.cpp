@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "segre/eval/intervals.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
@@ -114,6 +115,67 @@ TEST(Roc, FalsePositivesAreCountedAtTheThresholdThatAccepts95PercentOfInside) {
   EXPECT_EQ(roc(inside, {18.0, 19.0, 19.5, 25.0}).fpr95, 0.5);
   inside.push_back(21.0);  // 95% of 21 is 19.95: 20 items, up to 20
   EXPECT_EQ(roc(inside, {18.0, 19.0, 19.5, 25.0}).fpr95, 0.75);
+}
+
+TEST(Roc, TheFalsePositivesHaveTheErrorOfTheThresholdAndOfTheShare) {
+  // Inside 1 ... 400: the threshold is 380, with ranks 380 -+ 1.96 sqrt(400 * 0.95 * 0.05) = 371.5 to 388.5, and one
+  // more at the upper end: items 372 and 390.
+  Scores inside, outside;
+  for (int k = 1; k <= 400; ++k) inside.push_back(k);
+  for (int k = 1; k <= 100; ++k) outside.push_back(340.5 + k);  // 39 accepted, 31 at 372, 49 at 390
+  const Roc out = roc(inside, outside);
+  const Estimate share = share_estimate(39, 100);
+  EXPECT_EQ(out.fpr95, 0.39);
+  EXPECT_NEAR(out.fpr95_low, 0.39 - std::hypot(0.39 - 0.31, 0.39 - share.low), kRounding);
+  EXPECT_NEAR(out.fpr95_high, 0.39 + std::hypot(0.49 - 0.39, share.high - 0.39), kRounding);
+  // Of 20 items the threshold of 95% may lie anywhere above.
+  EXPECT_EQ(roc(Scores(inside.begin(), inside.begin() + 20), {18.0, 19.0, 19.5, 25.0}).fpr95_high, 1.0);
+}
+
+TEST(Roc, TheIntervalOfFalsePositivesHoldsTheTruth) {
+  // P(N(2, 1) <= the 95% quantile of N(0, 1)).
+  const double truth = 0.5 * std::erfc(-(1.6448536269514722 - 2.0) / std::sqrt(2.0));
+  int held = 0;
+  for (uint64_t k = 0; k < 500; ++k) {
+    const Roc out = roc(normals(300, 2 * k + 7000, 0.0), normals(200, 2 * k + 7001, 2.0));
+    held += out.fpr95_low <= truth && truth <= out.fpr95_high;
+  }
+  EXPECT_GE(held, 475 - 25);  // five standard deviations of 500 trials
+}
+
+TEST(AurocCorrelation, IsDeLongsCovarianceOverTheTwoErrors) {
+  const auto noisy = [](const Scores& x, uint64_t seed) {
+    Scores out = normals(static_cast<int64_t>(x.size()), seed, 0.0, 0.5);
+    for (size_t k = 0; k < x.size(); ++k) out[k] += x[k];
+    return out;
+  };
+  const Scores x = normals(30, 11, 0.0), y = normals(25, 12, 0.7);
+  const ScoredSets a{x, y}, b{noisy(x, 13), noisy(y, 14)};
+  // From the definition, over all pairs: cov = S10/m + S01/n.
+  const auto covariance = [](const ScoredSets& p, const ScoredSets& q) {
+    const double p_auroc = brute_force(p.inside, p.outside).auroc, q_auroc = brute_force(q.inside, q.outside).auroc;
+    double total = 0.0;
+    for (size_t i = 0; i < p.inside.size(); ++i) {
+      double vp = 0.0, vq = 0.0;
+      for (const double other : p.outside) vp += pair_score(p.inside[i], other) / 25.0;
+      for (const double other : q.outside) vq += pair_score(q.inside[i], other) / 25.0;
+      total += (vp - p_auroc) * (vq - q_auroc) / (29.0 * 30.0);
+    }
+    for (size_t j = 0; j < p.outside.size(); ++j) {
+      double vp = 0.0, vq = 0.0;
+      for (const double other : p.inside) vp += pair_score(other, p.outside[j]) / 30.0;
+      for (const double other : q.inside) vq += pair_score(other, q.outside[j]) / 30.0;
+      total += (vp - p_auroc) * (vq - q_auroc) / (24.0 * 25.0);
+    }
+    return total;
+  };
+  EXPECT_NEAR(auroc_correlation(a, b), covariance(a, b) / std::sqrt(covariance(a, a) * covariance(b, b)), 1e-10);
+  EXPECT_NEAR(auroc_correlation(a, a), 1.0, 1e-10);
+  EXPECT_EQ(auroc_correlation(a, {Scores(30, 1.0), Scores(25, 1.0)}), 0.0) << "a constant has no error";
+  EXPECT_EQ(test::any_error([&] {
+              auroc_correlation(a, {x, x});
+            }),
+            "two scores are compared on the same items, there are 30 and 30 inside, 25 and 30 outside");
 }
 
 TEST(Roc, InfiniteScoresAreOrderedAndNaNIsRefused) {

@@ -33,8 +33,10 @@ TEST(LabelSummary, TheShareErrorIsTheMeanOverLabels) {
   EXPECT_NEAR(share_error({.shares = {0.5, 0.5}}, {.shares = {0.4, 0.6}}), 0.1, 1e-12);
 }
 
-SamplerRun run_of(const char* sampler, double evaluations, double disagreement) {
-  return {{.sampler = sampler}, evaluations, disagreement, {}};
+constexpr double kManyLabels = 1e6;  // so many that the interval is narrow
+
+SamplerRun run_of(const char* sampler, double evaluations, double disagreement, double n_compared = kManyLabels) {
+  return {{.sampler = sampler}, evaluations, disagreement, {}, disagreement, disagreement, n_compared};
 }
 
 TEST(SamplerKnee, IsTheCheapestRunFromWhichAllStayBelow) {
@@ -44,11 +46,44 @@ TEST(SamplerKnee, IsTheCheapestRunFromWhichAllStayBelow) {
                   run_of("rk4", 8, 0.005),       run_of("heun", 4, 0.0),   run_of("heun", 8, 0.1),
                   run_of("sde", 4, std::nan(""))};
   EXPECT_EQ(knee(quality, "euler", 0.02)->n_evaluations, 32);  // the luck at 8 does not count
-  EXPECT_EQ(knee(quality, "euler", 0.005)->n_evaluations, 64);
+  EXPECT_EQ(knee(quality, "euler", 0.006)->n_evaluations, 64);
   EXPECT_FALSE(knee(quality, "heun", 0.02));
   EXPECT_FALSE(knee(quality, "sde", 1.0));
   EXPECT_EQ(best_knee(quality, 0.02)->options.sampler, "rk4");
   EXPECT_FALSE(best_knee({}, 1.0));
+}
+
+// 64 samples of two labels: no difference among 128 leaves up to 2.9%.
+TEST(SamplerKnee, NoDifferenceAmongFewLabelsIsNotEnough) {
+  SamplerQuality quality;
+  quality.runs = {run_of("rk4", 4, 0.1, 128), run_of("rk4", 8, 0.0, 128), run_of("rk4", 16, 0.0, 128),
+                  run_of("euler", 4, 0.2, 128)};
+  EXPECT_NEAR(disagreement_limit(quality.runs[1]), 3.8414588 / (128 + 3.8414588), 1e-8);
+  EXPECT_FALSE(knee(quality, "rk4", 0.005));
+  EXPECT_FALSE(best_knee(quality, 0.005));
+  EXPECT_EQ(knee(quality, "rk4", 0.03)->n_evaluations, 8);
+  // Where more samples would tell, it is said how many; where none would, nothing.
+  const auto more = unconfirmed_knee(quality, "rk4", 0.005);
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->run.n_evaluations, 8);
+  EXPECT_NEAR(more->more_samples, 3.8414588 * 0.995 / 0.005 / 128, 1e-6);
+  EXPECT_FALSE(unconfirmed_knee(quality, "euler", 0.005));
+}
+
+// Pixels that always differ together are one observation a sample.
+TEST(SamplerQuality, LabelsThatDifferTogetherCountOnce) {
+  const Space space = test::binary_space(6);
+  auto p = torch::zeros({64}, torch::kFloat64);
+  p[0] = 0.5;
+  p[63] = 0.5;
+  const JointTable joint = make_joint_table(space, enumerate_labelings(space), p + 1e-9);
+  const SamplerQuality quality = measure_samplers(flow_of(JointOracle(joint, make_e_geodesic(0.01))),
+                                                  {.count = 300, .reference_steps = 50, .sample = {}, .seed = 2});
+  for (const SamplerRun& run : quality.runs) {
+    if (run.options.sampler == "sde") continue;
+    EXPECT_GE(run.n_compared, 300.0);
+    EXPECT_LE(run.n_compared, 1.5 * 300.0) << run.options.sampler << ' ' << run.n_evaluations;
+  }
 }
 
 TEST(SamplerQuality, DearerSettingsAreLeftOut) {
@@ -85,6 +120,14 @@ TEST(SamplerQuality, EverySamplerIsMeasuredFromFourToTwoHundredEvaluations) {
   for (const std::string& sampler : sampler_names())
     EXPECT_EQ(!knee(quality, sampler, 0.02), sampler == "sde") << sampler;
   EXPECT_LT(knee(quality, "multistep", 0.003)->n_evaluations, knee(quality, "euler", 0.003)->n_evaluations);
+
+  // Each says how sure it is; even no difference in 1,000 samples leaves room for some.
+  for (const SamplerRun& run : quality.runs) {
+    if (run.options.sampler == "sde") continue;
+    EXPECT_LE(run.disagreement_low, run.disagreement) << run.options.sampler;
+    EXPECT_GE(run.disagreement_high, run.disagreement + 1e-4) << run.options.sampler;
+    EXPECT_LT(run.disagreement_high, run.disagreement + 0.04) << run.options.sampler;
+  }
 
   // The table has a row for each, and what does not apply is empty.
   const QualityTable text = quality_table(quality, &quality.reference.summary);

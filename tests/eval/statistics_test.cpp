@@ -102,6 +102,20 @@ TEST(CompareFrequencies, IntervalCoversALargeDifference) {
   EXPECT_LE(covered, 199);
 }
 
+TEST(CompareFrequencies, TheIntervalIsThatOfTheTwoMeansInfluences) {
+  // One binary variable: the influence of an item is 1/2 with one label and -1/2 with the other, so its variance is
+  // p (1 - p), unbiased, and each set divides by its own number of items.
+  const Space space = test::binary_space(1);
+  const auto items = [](int64_t ones, int64_t total) {
+    return (torch::arange(total) < ones).to(torch::kInt64).unsqueeze(1);
+  };
+  const auto e = compare_frequencies(space, items(30, 40), items(36, 90), 1).difference;
+  EXPECT_NEAR(e.value, 0.75 - 0.4, kRounding);
+  const double reach = 1.959963984540054 * std::sqrt(0.75 * 0.25 / 39 + 0.4 * 0.6 / 89);
+  EXPECT_NEAR(e.low, 0.35 - reach, kRounding);
+  EXPECT_NEAR(e.high, 0.35 + reach, kRounding);
+}
+
 TEST(CompareFrequencies, RareLabelsDoNotStandOut) {
   // One label that a single sample has: far off in standard errors, and no sign of anything.
   const Space space = test::space_of({3});

@@ -1,5 +1,7 @@
 #include "segre/net/field.h"
 
+#include "segre/core/memory.h"
+
 #include <map>
 
 #include "segre/simplex/lift.h"
@@ -139,6 +141,27 @@ TEST(Field, CudaAgreesWithTheCpu_CUDA) {
     const auto here = field->forward(W, t);
     field->to(torch::kCUDA);
     EXPECT_LT(max_difference(field->forward(W.cuda(), t.cuda()).cpu(), here), 1e-11) << kind_name;
+  }
+}
+
+TEST(Field, ANetworkLargerThanTheMemoryIsRefusedBeforeItIsMade) {
+  const auto error = [](const Space& space, const NetOptions& options) {
+    return test::input_error([&] { make_field(space, options, 1); });
+  };
+  NetOptions wide = options_of(NetKind::mlp);
+  wide.hidden = std::vector<int64_t>(1000, 65'536);
+  const std::string message = error(test::binary_space(2), wide);
+  EXPECT_TRUE(message.starts_with("a network for the sequence of 2 variables with 2 labels each needs 78.0 TB, "))
+      << message;
+  NetOptions deep = options_of(NetKind::mlp);
+  deep.hidden = std::vector<int64_t>(1025, 1);
+  EXPECT_EQ(error(test::binary_space(2), deep), "net.hidden has 1025 layers, at most 1024 were expected");
+  // The network is small; the one item it is shown is not.
+  NetOptions unet = options_of(NetKind::unet);
+  unet.unet = {32, {1}, 1, {}, 4};
+  const Space huge = Space::uniform(Layout::image, {65'536, 65'536}, 1);
+  if (available_memory(torch::kCPU) < int64_t{64} << 30) {
+    EXPECT_NE(error(huge, unet), "");
   }
 }
 

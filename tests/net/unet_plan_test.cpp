@@ -68,5 +68,21 @@ TEST(UNetPlan, RefusesTables) {
   EXPECT_NE(message.find("net.kind = \"unet\" is for images"), std::string::npos) << message;
 }
 
+TEST(UNetPlan, RefusesMoreLevelsThanAnImageCanBeHalved) {
+  EXPECT_EQ(test::input_error([] {
+              plan_unet(image(32, 32, 2), {32, std::vector<int64_t>(65, 1), 1, {}, 4});
+            }),
+            "net.channel_mult has 65 levels, at most 17 were expected: each halves the image");
+  EXPECT_EQ(plan_unet(image(65'536, 65'536, 1), {32, std::vector<int64_t>(17, 1), 1, {}, 4}).middle[0].height, 1);
+}
+
+TEST(UNetPlan, CountsOfTheLargestNetworkDoNotOverflow) {
+  const auto cost =
+      cost_of(plan_unet(image(65'536, 65'536, 1), {4096, std::vector<int64_t>(17, 64), 64, {65'536, 32'768}, 1}));
+  EXPECT_GT(cost.n_parameters, int64_t{1} << 40);
+  EXPECT_EQ(cost.n_saved, int64_t{1} << 60) << "as many as can be";
+  EXPECT_GT(cost.forward_flops, 1e22);
+}
+
 }  // namespace
 }  // namespace segre

@@ -67,6 +67,26 @@ TEST(ComplexityFit, ItemsWithoutAnyNatsStayFinite) {
   EXPECT_TRUE(fit.standardised(zeros, {zeros}).isfinite().all().item<bool>());
 }
 
+TEST(ComplexityFit, FewerNatsAlwaysScoreLowerAlsoBelowOne) {
+  const auto a = complexity(50, 11);
+  const ComplexityFit fit((0.7 * a.log() + 0.2 * test::noise({50}, 12)).exp(), {a});
+  const auto nats = torch::tensor({-0.5, 0.0, 0.42, 0.80, 1.0, 1.5, 40.0}, torch::kFloat64);
+  const auto score = fit.standardised(nats, {torch::full({7}, 50.0, torch::kFloat64)});
+  EXPECT_GT(score.diff().min().item<double>(), 0.0);
+  EXPECT_NEAR((score[3] - score[2]).item<double>(), 0.38 / fit.spread(), 1e-12);
+  EXPECT_NEAR((score[6] - score[4]).item<double>(), std::log(40.0) / fit.spread(), 1e-12);
+}
+
+// What images have: there it is the logarithm itself.
+TEST(ComplexityFit, FromOneNatUpTheScoreIsTheLogarithmsResidual) {
+  const auto a = 30.0 + 70.0 * torch::arange(100, torch::kFloat64) / 99.0;
+  const auto nats = a.flip(0) * (1.0 + 0.1 * test::noise({100}, 13)).clamp(0.7, 1.3);
+  const ComplexityFit fit(nats, {a});
+  const auto wanted = (nats.log() - fit.intercept() - fit.exponents()[0] * a.log()) / fit.spread();
+  EXPECT_LT(test::max_difference(fit.standardised(nats, {a}), wanted), 1e-12);
+  EXPECT_TRUE(torch::equal(fit.standardised(nats, {a}).argsort(), wanted.argsort()));
+}
+
 TEST(ComplexityFit, NeedsMoreItemsThanUnknowns) {
   const auto three = complexity(3, 10);
   EXPECT_EQ(test::input_error([&] { ComplexityFit(three, {three}); }),

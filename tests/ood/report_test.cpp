@@ -64,6 +64,13 @@ TEST(OutsideReport, TheTableHasALineForEveryScore) {
   EXPECT_EQ(rows[2].fields[1], "bound");
   EXPECT_EQ(rows[2].fields[2], "1") << "ten standard deviations apart";
   EXPECT_EQ(rows[2].fields[6], "0");
+  EXPECT_EQ(rows[0].fields,
+            (std::vector<std::string>{"score", "family", "auroc", "low", "high", "auroc_reversed", "fpr95", "fpr95_low",
+                                      "fpr95_high", "lead", "lead_low", "lead_high", "name"}));
+  const ScoreResult& last = report.results.back();
+  EXPECT_NEAR(std::stod(rows.back().fields[8]), last.roc.fpr95_high, 1e-8);
+  EXPECT_NEAR(std::stod(rows.back().fields[10]), last.lead.low, 1e-8);
+  EXPECT_EQ(rows.back().fields[12], last.name);
 }
 
 TEST(OutsideReport, ThePageShowsVerdictTableChartsAndItems) {
@@ -97,16 +104,19 @@ TEST(OutsideReport, HistogramsHaveAllItemsOnCommonBins) {
   for (const auto& share : figure.traces[0]["y"]) sum += share.get<double>();
   EXPECT_NEAR(sum, 1.0, 1e-12);
   EXPECT_NEAR(figure.traces[1]["y"].back().get<double>(), 0.5, 1e-12) << "the largest lies in the last bin, of 0.1";
+  EXPECT_NEAR(figure.traces[0]["x"].front().get<double>(), 0.05, 1e-12) << "bars stand at the middle of their bins";
+  EXPECT_NEAR(figure.traces[0]["x"].back().get<double>(), 5.95, 1e-12);
 }
 
 TEST(OutsideTable, IsAlignedAndShowsWhatPointsBackwards) {
-  const TextTable table = auroc_table({{"k", "short", ScoreFamily::baseline, {0.137, 0.1, 0.2, 0.5}},
-                                       {"l", "a longer name", ScoreFamily::ratio, {0.99, 0.98, 1.0, 0.01}}});
+  const TextTable table =
+      auroc_table({{"k", "short", ScoreFamily::baseline, {0.137, 0.1, 0.2, 0.5, 0.41, 0.6}, {}},
+                   {"l", "a longer name", ScoreFamily::ratio, {0.99, 0.98, 1.0, 0.01, 0, 0.02}, {}}});
   EXPECT_EQ(table.rows[0][2], "0.1370 (0.8630 reversed)");
   EXPECT_EQ(aligned(table),
-            "score            family                     AUROC      95% interval  FPR at 95% recall\n"
-            "short          baseline  0.1370 (0.8630 reversed)  0.1000 to 0.2000              0.500\n"
-            "a longer name     ratio                    0.9900  0.9800 to 1.0000              0.010\n");
+            "score            family                     AUROC      95% interval       FPR at 95% recall\n"
+            "short          baseline  0.1370 (0.8630 reversed)  0.1000 to 0.2000  0.500 (0.410 to 0.600)\n"
+            "a longer name     ratio                    0.9900  0.9800 to 1.0000  0.010 (0.000 to 0.020)\n");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "segre/ood/scores.h"
 
+#include "segre/core/text.h"
 #include "segre/data/label_counts.h"
 #include "segre/likelihood/free_bound.h"
 #include "tests/support/datasets.h"
@@ -86,6 +87,27 @@ TEST(OutsideScores, RatiosDifferencesAndTypicalityAreWhatTheySay) {
   EXPECT_TRUE(torch::equal(named(scores, "nats").values, nats));
 }
 
+TEST(OutsideScores, TheRecommendedOneIsHeldAgainstMeasuresThatKnowNoTrainingDataAlone) {
+  const auto train = images(400, 0.1, 0.5, 1);
+  const auto nats = nats_of(train, 0.2, 3);
+  const auto counts = counts_of(image(), train);
+  const auto models = simple_models(image(), counts);
+  const ComplexityFit fit(nats, {models[2].of(train), models[3].of(train)});
+  ASSERT_EQ(models[2].key, "own");
+  ASSERT_EQ(models[3].key, "compressed");
+  const OutsideScores make(image(), counts, train, nats);
+  const auto labels = images(7, 0.1, 0.5, 20);
+  const auto values = named(make(labels, nats_of(labels, 0.3, 22)), "recommended").values;
+  EXPECT_LT(test::max_difference(
+                values, fit.standardised(nats_of(labels, 0.3, 22), {models[2].of(labels), models[3].of(labels)})),
+            1e-12);
+  EXPECT_EQ(make.how_recommended(),
+            concat("On 400 training items, log nats = ", fixed(fit.intercept(), 2), " + ", fixed(fit.exponents()[0], 2),
+                   " log(nats by the item's own label frequency) + ", fixed(fit.exponents()[1], 2),
+                   " log(nats by compressed size) with a standard deviation of ", fixed(fit.spread(), 3),
+                   "; the recommended score is an item's distance above this line, in standard deviations."));
+}
+
 TEST(OutsideScores, AnItemOfOneLabelHasFiniteScores) {
   const auto blank = torch::zeros({2, 64}, torch::kInt64);
   for (const Score& score : calibrated()(blank, torch::tensor({0.0, 3.0}, torch::kFloat64)))
@@ -129,19 +151,101 @@ TEST(OutsideScores, ATableIsMeasuredWithoutSharedLabels) {
   EXPECT_TRUE(contains(make.how_recommended(), "On 40 training items, log nats = "));
 }
 
-ScoreResult result(ScoreFamily family, const std::string& name, double auroc) {
-  return {name, name, family, {auroc, auroc, auroc, 0.0}};
+ScoreResult result(ScoreFamily family, const std::string& name, double auroc, const Estimate& lead = {0.0, 0.0, 0.0}) {
+  return {name, name, family, {auroc, auroc, auroc, 0.0}, lead, 1000, 500};
+}
+
+TEST(Verdict, SaysWhenEveryBaselineIsBeaten) {
+  EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.95), result(ScoreFamily::bound, "nats", 0.99),
+                     result(ScoreFamily::baseline, "ink", 0.8, {0.15, 0.12, 0.18}),
+                     result(ScoreFamily::baseline, "edges", 0.7, {0.25, 0.2, 0.3})}),
+            "The recommended score (AUROC 0.9500) beats every baseline; the best is 'ink' 0.8000, the lead over it "
+            "0.1500 (95% interval 0.1200 to 0.1800).");
 }
 
 TEST(Verdict, SaysWhenABaselineWins) {
   const auto ours = result(ScoreFamily::recommended, "ours", 0.95);
-  EXPECT_EQ(verdict({ours, result(ScoreFamily::bound, "nats", 0.99), result(ScoreFamily::baseline, "ink", 0.8)}),
-            "The recommended score (AUROC 0.9500) beats every baseline; the best is 'ink' 0.8000.");
-  EXPECT_EQ(verdict({ours, result(ScoreFamily::baseline, "ink", 0.8), result(ScoreFamily::baseline, "edges", 0.96)}),
-            "A BASELINE WINS: 'edges' 0.9600 needs no model and is better than the recommended score, 0.9500.");
-  EXPECT_EQ(verdict({ours, result(ScoreFamily::baseline, "ink", 0.02)}),
-            "A BASELINE WINS: 'ink' 0.0200 (0.9800 reversed) needs no model and is better than the recommended score, "
-            "0.9500 (its direction was seen only with the outside data).");
+  EXPECT_EQ(verdict({ours, result(ScoreFamily::baseline, "ink", 0.8, {0.15, 0.12, 0.18}),
+                     result(ScoreFamily::baseline, "edges", 0.96, {-0.01, -0.016, -0.004})}),
+            "A BASELINE WINS: 'edges' 0.9600 needs no model and is better than the recommended score, 0.9500, by "
+            "0.0100 (95% interval 0.0040 to 0.0160).");
+}
+
+TEST(Verdict, TheBestBaselineIsTheBestInItsBetterDirection) {
+  const auto ours = result(ScoreFamily::recommended, "ours", 0.95);
+  const auto ink = result(ScoreFamily::baseline, "ink", 0.02, {-0.03, -0.04, -0.02});
+  const auto edges = result(ScoreFamily::baseline, "edges", 0.97, {-0.02, -0.03, -0.01});
+  for (const auto& baselines : {std::vector{ink, edges}, std::vector{edges, ink}})
+    EXPECT_EQ(verdict({ours, baselines[0], baselines[1]}),
+              "A BASELINE WINS: 'ink' 0.0200 (0.9800 reversed) needs no model and is better than the recommended "
+              "score, 0.9500, by 0.0300 (95% interval 0.0200 to 0.0400); its direction was seen only with the outside "
+              "data.");
+  EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.9),
+                     result(ScoreFamily::baseline, "edges", 0.6, {0.3, 0.25, 0.35}),
+                     result(ScoreFamily::baseline, "ink", 0.3, {0.2, 0.15, 0.25})}),
+            "The recommended score (AUROC 0.9000) beats every baseline; the best is 'ink' 0.3000 (0.7000 reversed), "
+            "the lead over it 0.2000 (95% interval 0.1500 to 0.2500).");
+}
+
+TEST(Verdict, ADifferenceWithinItsIntervalIsNotAWin) {
+  EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.505),
+                     result(ScoreFamily::baseline, "ink", 0.501, {0.004, -0.02, 0.028})}),
+            "NO DIFFERENCE to a baseline that 1000 inside and 500 outside items can show: the recommended score has "
+            "AUROC 0.5050, 'ink' 0.5010 needs no model; the lead is 0.0040 (95% interval -0.0200 to 0.0280).");
+  // Nor one to the other side.
+  EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.95),
+                     result(ScoreFamily::baseline, "ink", 0.04, {-0.01, -0.03, 0.01}),
+                     result(ScoreFamily::baseline, "edges", 0.8, {0.15, 0.12, 0.18})}),
+            "NO DIFFERENCE to a baseline that 1000 inside and 500 outside items can show: the recommended score has "
+            "AUROC 0.9500, 'ink' 0.0400 (0.9600 reversed) needs no model; the lead is -0.0100 (95% interval -0.0300 to "
+            "0.0100); its direction was seen only with the outside data.");
+}
+
+Score score_of(ScoreFamily family, const std::vector<double>& values) {
+  return {"k", "k", family, torch::tensor(values, torch::kFloat64)};
+}
+
+TEST(Compare, LeadsAreDifferencesOnTheSameItems) {
+  const auto sets = [](double shift, const torch::Tensor& shared, uint64_t seed) {
+    const auto x = shared + 0.2 * test::noise(shared.sizes(), seed) + shift;
+    return std::vector<double>(x.data_ptr<double>(), x.data_ptr<double>() + x.numel());
+  };
+  const auto inside = test::noise({200}, 70), outside = test::noise({150}, 71);
+  const ScoredSets ours{sets(0.0, inside, 72), sets(1.0, outside, 73)};
+  const ScoredSets theirs{sets(0.0, inside, 74), sets(0.8, outside, 75)};
+  const ScoredSets reversed{sets(0.0, -inside, 74), sets(-0.8, -outside, 75)};
+  const auto results =
+      compare({score_of(ScoreFamily::recommended, ours.inside), score_of(ScoreFamily::baseline, theirs.inside),
+               score_of(ScoreFamily::baseline, reversed.inside)},
+              {score_of(ScoreFamily::recommended, ours.outside), score_of(ScoreFamily::baseline, theirs.outside),
+               score_of(ScoreFamily::baseline, reversed.outside)});
+  EXPECT_EQ(results[1].n_inside, 200);
+  EXPECT_EQ(results[1].n_outside, 150);
+  const auto estimate = [](const Roc& roc) { return Estimate{roc.auroc, roc.low, roc.high}; };
+  const double r = auroc_correlation(ours, theirs);
+  EXPECT_GT(r, 0.8) << "most of the noise is common";
+  const Estimate lead = difference(estimate(results[0].roc), estimate(results[1].roc), r);
+  EXPECT_EQ(results[1].lead.low, lead.low);
+  EXPECT_EQ(results[1].lead.high, lead.high);
+  EXPECT_GT(lead.low, 0.0) << "the intervals of the two overlap, that of the difference is above 0";
+  EXPECT_LT(results[0].roc.low, results[1].roc.high);
+  // A score that points backwards counts as the one that points forwards.
+  EXPECT_GT(results[2].lead.value, 0.0);
+  EXPECT_NEAR(results[2].lead.value, results[0].roc.auroc - (1.0 - results[2].roc.auroc), 1e-12);
+  EXPECT_NEAR(results[2].lead.low, lead.low, 0.03);
+  EXPECT_NEAR(results[2].lead.high, lead.high, 0.03);
+  // The recommended score leads itself by nothing.
+  EXPECT_EQ(results[0].lead.value, 0.0);
+  EXPECT_EQ(results[0].lead.high, 0.0);
+}
+
+TEST(Compare, TwoItemsApartAreNotEnoughForAWin) {
+  // AUROC 1 against a constant's 1/2: of two items each this happens by chance.
+  const auto results =
+      compare({score_of(ScoreFamily::recommended, {1.0, 2.0}), score_of(ScoreFamily::baseline, {7.0, 7.0})},
+              {score_of(ScoreFamily::recommended, {3.0, 4.0}), score_of(ScoreFamily::baseline, {7.0, 7.0})});
+  EXPECT_EQ(results[1].lead.value, 0.5);
+  EXPECT_TRUE(verdict(results).starts_with("NO DIFFERENCE to a baseline that 2 inside and 2 outside items can show"));
 }
 
 }  // namespace

@@ -27,6 +27,17 @@ TEST(Tetrahedron, TheTargetLiesAtTheMeanOfItsCorners) {
   EXPECT_NEAR(target["z"][0].get<double>(), 0.8, kRounded);
 }
 
+TEST(Tetrahedron, TheFirstVariableIsTheFirstNumberOfACorner) {
+  const Space space = coupled_binary().space;
+  // All of it at y1 = 0, y2 = 1: the corner (0,1).
+  const JointTable table = make_joint_table(space, torch::tensor({{0, 1}}, torch::kInt64), torch::ones({1}));
+  const Figure figure = tetrahedron(table);
+  const auto& target = named(figure, "target");
+  EXPECT_NEAR(target["x"][0].get<double>(), 1.0, kRounded);
+  EXPECT_NEAR(target["y"][0].get<double>(), -1.0, kRounded);
+  EXPECT_NEAR(target["z"][0].get<double>(), -1.0, kRounded);
+}
+
 TEST(Tetrahedron, EverySurfacePointFactorises) {
   // In these coordinates p factorises exactly where z = x y: p00 p11 = p01 p10.
   const Figure figure = tetrahedron(coupled_binary());

@@ -113,6 +113,7 @@ TEST(Sampler, StopsWhereItIsTold) {
   EXPECT_EQ(Sampler(model, {}, 1).t1(), decision_time(model.space(), model.path()));
   EXPECT_EQ(Sampler(model, {.stop = Stop::end}, 1).t1(), 1.0);
   EXPECT_EQ(Sampler(model, {.stop = Stop::end, .t1 = 0.25}, 1).t1(), 0.25);
+  EXPECT_EQ(Sampler(model, {.t1 = 1.0}, 1).t1(), 1.0) << "the end itself";
   EXPECT_EQ(Sampler(model, {.steps = 4, .t1 = 0.5}, 1).times(), (std::vector<double>{0.0, 0.125, 0.25, 0.375, 0.5}));
 }
 
@@ -210,6 +211,38 @@ TEST(Sampler, TheSegreReadoutDrawsFromTheStateOnTheManifold) {
   EXPECT_GT(std::abs(difference), 0.01);
 }
 
+// A flow that leaves its noise as it is but for a factor, the same for every row: what is read out is known to the bit.
+Flow shrinking_flow(const Space& space) {
+  const auto path = make_e_geodesic(0.01);
+  const FieldFunction zero = [](const torch::Tensor& v, const torch::Tensor&) { return torch::zeros_like(v); };
+  return {.space = space,
+          .path = path,
+          .options = torch::kFloat64,
+          .endpoint = zero,
+          .velocity = [=](const auto& v, const auto& t) { return velocity_from_endpoint(*path, zero(v, t), v, t); },
+          .n_activations = int64_t{1} << 21};  // blocks of 16 rows
+}
+
+TEST(Sampler, EveryDrawnLabelHasAUniformOfItsOwn) {
+  const Threads one(1);
+  const Space space = test::mixed_space();
+  const Sampler sampler(shrinking_flow(space), {.t1 = kEarly, .readout = Readout::matched}, 5);
+  const int64_t count = 3 * sampler.rows_per_block();
+  const auto p = matched_readout(space, *make_e_geodesic(0.01), sampler.trajectories(count)[-1], kEarly).exp();
+  // Variable i of sample k is decided by number k n + i of the stream, whatever block the sample is in.
+  const auto u = fill_uniform(torch::empty({count, space.n_variables()}, torch::kFloat64), {5, Purpose::readout}, 0);
+  auto expected = torch::zeros({count, space.n_variables()}, torch::kInt64);
+  for (int64_t k = 0; k < count; ++k)
+    for (int64_t i = 0; i < space.n_variables(); ++i) {
+      double below = 0.0;
+      int64_t label = -1;
+      while (below <= u[k][i].item<double>() && label + 1 < space.n_labels(i))
+        below += p[k][space.offset(i) + ++label].item<double>();
+      expected[k][i] = label;
+    }
+  EXPECT_TRUE(torch::equal(sampler.draw(0, count).labels, expected));
+}
+
 TEST(Sampler, CountsUndecidedVariables) {
   const Threads one(1);
   const EarlyReadout early(Readout::argmax);
@@ -219,6 +252,21 @@ TEST(Sampler, CountsUndecidedVariables) {
   // At the decision time labels err with chance 1e-5 at most; 99% certainty is missed a few hundred times as often.
   const auto decided = Sampler(uniform_model(test::mixed_space()), {}, 5).draw(0, 4000);
   EXPECT_LT(decided.n_undecided, decided.labels.numel() / 100);
+}
+
+// The corner of a decided label is smoothed by eps, which does not make it undecided.
+TEST(Sampler, AtThePathsEndLabelsAreDecidedForEveryEps) {
+  const Threads one(1);
+  const JointTable table = test::random_joint(test::small_mixed_space());
+  for (const double eps : {0.001, 0.05, 0.4})
+    for (const Readout readout : {Readout::argmax, Readout::matched, Readout::segre}) {
+      const Flow flow = flow_of(JointOracle(table, make_e_geodesic(eps)));
+      const auto samples = Sampler(flow, {.steps = 40, .stop = Stop::end, .readout = readout}, 5).draw(0, 1000);
+      EXPECT_LT(samples.n_undecided, samples.labels.numel() / 50) << eps;
+    }
+  // One step lands on the mean corner of the noise, which decides nothing.
+  const auto samples = Sampler(uniform_model(test::mixed_space()), {.steps = 1, .stop = Stop::end}, 5).draw(0, 100);
+  EXPECT_EQ(samples.n_undecided, samples.labels.numel());
 }
 
 TEST(Sampler, TrajectoriesStartAtTheNoiseAndHaveEveryTime) {

@@ -41,12 +41,25 @@ TEST(Schedule, ConstantStaysAfterWarmup) {
   EXPECT_EQ(learning_rate(options, kSteps - 1, kSteps), kRate);
 }
 
-TEST(Schedule, FallsSteadilyAndSurvivesRunsShorterThanTheWarmup) {
+TEST(Schedule, FallsSteadilyAfterWarmup) {
   const ScheduleOptions options{kRate, kWarmup, ScheduleKind::cosine};
   for (int64_t step = kWarmup; step + 1 < kSteps; ++step)
     ASSERT_GT(learning_rate(options, step, kSteps), learning_rate(options, step + 1, kSteps)) << step;
-  EXPECT_NEAR(learning_rate(options, 9, 10), kRate / 10, kRounding);
-  EXPECT_TRUE(std::isfinite(learning_rate(options, 150, 100)));
+}
+
+// Else the training would end while the rate still rises.
+TEST(Schedule, AWarmupThatDoesNotFitTakesATenthOfTheSteps) {
+  for (const int64_t warmup : {100, 200}) {
+    const ScheduleOptions options{kRate, warmup, ScheduleKind::cosine};
+    EXPECT_NEAR(learning_rate(options, 0, 100), kRate / 10, kRounding);
+    EXPECT_NEAR(learning_rate(options, 9, 100), kRate, kRounding);
+    EXPECT_NEAR(learning_rate(options, 55, 100), kRate / 2, kRounding);
+    EXPECT_LT(learning_rate(options, 99, 100), 1e-3 * kRate);
+    EXPECT_NEAR(learning_rate(options, 150, 100), 0.0, kRounding);
+  }
+  // Just shorter than the training, it is as asked for; of a few steps there is no tenth.
+  EXPECT_NEAR(learning_rate({kRate, 99, ScheduleKind::cosine}, 0, 100), kRate / 99, kRounding);
+  EXPECT_EQ(learning_rate({kRate, 99, ScheduleKind::cosine}, 0, 3), kRate);
 }
 
 }  // namespace

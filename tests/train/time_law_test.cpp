@@ -193,5 +193,20 @@ TEST(TimeLaw, SpreadOfACheckpointFollowsTheRootOfTheInformation) {
   EXPECT_NEAR((p[1].item<double>() - uniform) / (p[0].item<double>() - uniform), 3.0, 1e-9);
 }
 
+TEST(TimeLaw, ACheckpointsSpreadOfAnotherShapeIsRefused) {
+  const auto error = [](const torch::Tensor& sum, const torch::Tensor& mass) {
+    return test::input_error([&] { TimeLaw::spread({{"time_law.sum", sum}, {"time_law.mass", mass}}, 0.5); });
+  };
+  const auto good = torch::ones({64}, torch::kFloat64);
+  EXPECT_EQ(error(good, good), "");
+  EXPECT_EQ(error(torch::ones({3}), good),
+            "the checkpoint's tensor time_law.sum has shape [3], 64 finite numbers were expected");
+  EXPECT_EQ(error(good, torch::ones({0})),
+            "the checkpoint's tensor time_law.mass has shape [0], 64 finite numbers were expected");
+  EXPECT_EQ(error(torch::ones({8, 8}), good),
+            "the checkpoint's tensor time_law.sum has shape [8, 8], 64 finite numbers were expected");
+  EXPECT_NE(error(good * std::numeric_limits<double>::quiet_NaN(), good), "");
+}
+
 }  // namespace
 }  // namespace segre

@@ -1,6 +1,7 @@
 #include "segre/train/validation.h"
 
 #include <cmath>
+#include "segre/data/shuffle.h"
 
 #include "segre/train/trainer.h"
 #include "tests/support/support.h"
@@ -52,6 +53,30 @@ TEST(Validation, GivesTheSameNumbersEveryTime) {
   EXPECT_GT(first.nats, 0.0);
 }
 
+TEST(Validation, LooksAtTheItemsWithTimesAndNoiseOfTheirOwn) {
+  Training training;
+  const auto found = training.validation(training.trainer.average());
+  const Model model = small_model(training.table.space);
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, parameter] : model.field().parameters()) parameter.copy_(training.trainer.average().at(name));
+  model.field().set_training(false);
+  // All items at once, with the streams that are validation's alone: every item in as many rounds as make 512
+  // evaluations, in a stratum of time that is drawn for it.
+  const RandomStream random{0, Purpose::validation_time};
+  const int64_t rounds = (512 + kItems - 1) / kItems;
+  const auto u = TimeLaw::uniforms(random, 0, rounds * kItems);
+  auto t = torch::empty({rounds * kItems});
+  for (int64_t k = 0; k < rounds * kItems; ++k)
+    t[k] = u[k / kItems * kItems + shuffled(random, 0, k % kItems, kItems)] * training.trainer.t_max();
+  const auto sample = sample_path(model.space(), model.path(), training.source->rows(0, kItems).repeat({rounds, 1}), t,
+                                  {0, Purpose::validation_noise}, 0, WithVelocity::no);
+  const auto value = evaluate(model, sample, Objective::cross_entropy);
+  EXPECT_NEAR(found.loss, value.loss.mean().item<double>(), 1e-5);
+  const double t1 = decision_time(model.space(), model.path());
+  const auto information = information_rate(model.path().at(t)) * value.error * (t < t1);
+  EXPECT_NEAR(found.nats, training.trainer.t_max() * information.mean().item<double>(), 1e-4);
+}
+
 TEST(Validation, TheNumberOfThreadsChangesNoBit) {
   Training training;
   const auto alone = training.validation(training.trainer.average());
@@ -81,6 +106,50 @@ TEST(Validation, NatsOfALearnedModelAreThoseOfTheItems) {
   // One time per item: the integrand varies along the path by about its mean, 2 nats, which averages out to
   // 2 / sqrt(500) = 0.09 and less where times are stratified. Three of these.
   EXPECT_NEAR(found.nats, wanted, 0.27);
+}
+
+// Items that take hardly any nats and items that take many, half each, in three orders: the order decides the times
+// and the noise that an item meets, and nothing else.
+TEST(Validation, TheOrderOfTheItemsChangesNothingButTheNoise) {
+  const Space space = test::binary_space(3);
+  const auto p = torch::tensor({0.93, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01}, torch::kFloat64);
+  const auto source = make_joint_source(make_joint_table(space, enumerate_labelings(space), p));
+  Trainer trainer(small_model(space), *source, Training::options(), kSeed);
+  while (trainer.n_steps() < 300) trainer.step();
+
+  const auto number = torch::cat({torch::zeros({300}, torch::kInt64), torch::arange(300).remainder(7) + 1});
+  const auto labels = enumerate_labelings(space).index_select(0, number);
+  const auto mixed = torch::arange(600).view({2, 300}).t().flatten();
+  const auto in_order = [&](const torch::Tensor& rows) {
+    Validation validation(small_model(space), rows, Objective::cross_entropy, trainer.t_max());
+    return validation(trainer.average());
+  };
+  const auto rising = in_order(labels);
+  EXPECT_GT(rising.nats_error, 0.02);
+  EXPECT_LT(rising.nats_error, 0.5);  // a spread of at most 12 nats over 600 items
+  for (const auto& found : {in_order(labels.flip(0)), in_order(labels.index_select(0, mixed))}) {
+    EXPECT_NEAR(found.nats, rising.nats, 3.0 * std::hypot(found.nats_error, rising.nats_error));
+    EXPECT_NEAR(found.loss, rising.loss, 0.3 * rising.loss);
+  }
+}
+
+// Few items are seen at several times each, so that their nats are theirs and not those of a few times.
+TEST(Validation, AFewItemsAreSeenAtManyTimes) {
+  Training training;
+  training.train();
+  const auto labels = training.source->rows(0, 4);
+  const auto nats_of = [&](const torch::Tensor& rows) {
+    Validation validation(small_model(training.table.space), rows, Objective::cross_entropy, training.trainer.t_max());
+    return validation(training.trainer.average());
+  };
+  const auto index = (labels * torch::tensor({4, 2, 1}, torch::kInt64)).sum(1);
+  const auto log_p = training.table.p.log().index_select(0, index);
+  const auto together = nats_of(labels);
+  // 512 evaluations: 2 nats / sqrt(512), three of these.
+  EXPECT_NEAR(together.nats, -log_p.mean().item<double>(), 0.27);
+  EXPECT_NEAR(nats_of(labels.flip(0)).nats, together.nats, 0.27);
+  EXPECT_GT(together.nats_error, 0.0);
+  EXPECT_TRUE(std::isnan(nats_of(labels.slice(0, 0, 1)).nats_error)) << "one item has no spread";
 }
 
 TEST(Validation, LeavesTheTrainerAlone) {
