@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,13 +33,24 @@ void add_keys(CLI::App& app, Context& context);
 void add_doctor(CLI::App& app, Context& context);
 void add_version(CLI::App& app, Context& context);
 
+/// Thrown by a command that a signal stopped and that saved its work; main() exits with the code for the signal.
+struct Stopped {
+  int signal;
+};
+
 /// Largest count an option takes.
 inline constexpr int64_t kMost = 1'000'000'000'000;
+
+/// Most steps of a sampler, as of the key sample.steps: they are planned beforehand.
+inline constexpr int64_t kMostSteps = 1'000'000;
 
 /// "90", "90s", "5m", "1h" -> seconds; InputError otherwise.
 double parse_duration(const std::string& option, const std::string& text);
 
 /// The folder share/segre that lies beside the program (or where SEGRE_SHARE says).
 std::string share_folder();
+
+/// plotly.min.js in it; Error if it is missing. Asked for before the work whose report needs it.
+std::filesystem::path plotly_file();
 
 }  // namespace segre::cli

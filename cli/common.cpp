@@ -17,7 +17,8 @@ double parse_duration(const std::string& option, const std::string& text) {
   }
   const std::string unit = text.substr(used);
   const double factor = unit.empty() || unit == "s" ? 1.0 : unit == "m" ? 60.0 : unit == "h" ? 3600.0 : 0.0;
-  if (used == 0 || factor == 0.0 || !(value > 0.0) || !std::isfinite(value))
+  constexpr double kLongest = 1e9;  // thirty years
+  if (used == 0 || factor == 0.0 || !(value > 0.0) || !(value * factor <= kLongest))
     fail_input(option, " ", text, ": expected a time such as 60s, 5m or 1h");
   return value * factor;
 }
@@ -29,6 +30,12 @@ std::string share_folder() {
   for (const fs::path& candidate : {program / "share" / "segre", program.parent_path() / "share" / "segre"})
     if (fs::is_directory(candidate)) return candidate;
   fail("no share/segre folder beside ", program.string(), "; build again, or set SEGRE_SHARE");
+}
+
+std::filesystem::path plotly_file() {
+  const auto file = std::filesystem::path(share_folder()) / "plotly.min.js";
+  if (!std::filesystem::exists(file)) fail(file.string(), ": plotly.js is missing; 'make build' installs it");
+  return file;
 }
 
 }  // namespace segre::cli

@@ -7,6 +7,7 @@
 #include "segre/core/memory.h"
 #include "segre/data/public_data.h"
 #include "segre/data/source_kinds.h"
+#include "segre/io/output.h"
 
 namespace segre::cli {
 namespace {
@@ -19,7 +20,8 @@ struct FetchArguments {
 
 void fetch(const FetchArguments& arguments) {
   const PublicData& data = public_data(arguments.name);
-  const std::string folder = arguments.to.empty() ? "data/" + data.name : arguments.to;
+  const OutputFolder out("--to", arguments.to.empty() ? "data/" + data.name : arguments.to);
+  const std::string folder = out.path().string();
   for (FetchFile file : data.files) {
     if (!arguments.mirror.empty())
       file.mirrors = {arguments.mirror + (arguments.mirror.ends_with('/') ? "" : "/") + file.name};

@@ -7,11 +7,13 @@
 
 #include "cli/commands.h"
 #include "segre/core/error.h"
+#include "segre/core/interrupt.h"
 #include "segre/core/progress.h"
 #include "segre/core/text.h"
 #include "segre/core/version.h"
 #include "segre/eval/total_variation.h"
 #include "segre/experiment/run.h"
+#include "segre/io/output.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
 #include "segre/report/figures.h"
@@ -56,17 +58,41 @@ LossCurve read_losses(const RunDirectory& run, const char* name, const JointTabl
   LossCurve curve{name, {}, {}, joint_entropy(target.p).item<double>()};
   std::ifstream in(run.metrics());
   for (std::string line; std::getline(in, line);) {
-    const auto entry = nlohmann::json::parse(line);
-    if (!entry.contains("nats")) continue;  // a validation
+    const auto entry = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!entry.contains("nats")) continue;  // a validation, or a line that a full disk cut
     curve.steps.push_back(entry.at("step").get<double>());
     curve.nats.push_back(entry.at("nats").get<double>());
   }
   return curve;
 }
 
+// Whether a run was made by this command: run.json holds the command line.
+bool is_demos_own(const RunDirectory& run) {
+  const auto info = nlohmann::json::parse(std::ifstream(run.path() / "run.json"), nullptr, /*allow_exceptions=*/false);
+  if (!info.is_object() || !info.contains("command") || !info["command"].is_string()) return false;
+  const auto words = split(info["command"].get<std::string>(), ' ');
+  return words.size() > 1 && words[1] == "demo";
+}
+
+// The runs of the last demo make room for the new ones; anything else is not the demo's to remove.
+void make_room(const fs::path& out) {
+  for (const Toy& toy : kToys) {
+    const RunDirectory run(out / toy.source);
+    const bool vacant = !fs::exists(run.path()) || (fs::is_directory(run.path()) && fs::is_empty(run.path()));
+    if (!vacant && !is_demos_own(run))
+      fail_input("--out ", out.string(), ": ", run.path().string(),
+                 " already exists and was not made by 'segre demo'; move it, or choose another --out");
+  }
+  for (const Toy& toy : kToys) {
+    const RunDirectory run(out / toy.source);
+    if (!fs::exists(run.path())) continue;
+    const auto lock = run.lock();
+    run.remove();
+  }
+}
+
 Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const Context& context) {
   const RunDirectory run(fs::path(arguments.out) / toy.source);
-  fs::remove_all(run.path());  // the demo's own, from the last time
   Experiment experiment;
   experiment.data = toy.source;
   experiment.seed = arguments.seed;
@@ -76,6 +102,10 @@ Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const C
   train_run(
       experiment, run,
       {.max_seconds = toy.share * parse_duration("--max-time", arguments.max_time), .command = context.command_line});
+  if (InterruptGuard::requested()) {
+    std::cerr << "stopped by a signal\n";
+    throw Stopped{InterruptGuard::signal()};
+  }
   const double trained = now_seconds();
   std::cerr << "== " << toy.source << ": sample\n";
   auto source = open_source(toy.source);
@@ -163,6 +193,7 @@ void show_probabilities(Page& page, const Outcome& coupled) {
   const JointTable& target = *coupled.source->joint();
   const Flow flow = flow_of(coupled.run.model);
   const auto path = mean_of_weights(FlowBound(flow, {})(target.labelings));
+  const auto path_error = total_error(path);
   const auto free = FreeBound(flow, coupled.run.times, {.times = 4096})(target.labelings);
   const auto n = static_cast<double>(coupled.counts.total());
   const auto with_error = [](double value, double error) { return fixed(value, 4) + " +- " + fixed(error, 4); };
@@ -172,7 +203,7 @@ void show_probabilities(Page& page, const Outcome& coupled) {
     const double frequency = static_cast<double>(coupled.counts.count(labeling)) / n;
     rows.push_back({concat("(", labeling[0].item<int64_t>(), ", ", labeling[1].item<int64_t>(), ")"),
                     fixed(std::log(target.p[r].item<double>()), 4),
-                    with_error(path.log_p[r].item<double>(), path.std_error[r].item<double>()),
+                    with_error(path.log_p[r].item<double>(), path_error[r].item<double>()),
                     with_error(free.log_p[r].item<double>(), free.std_error[r].item<double>()),
                     with_error(std::log(frequency), std::sqrt((1.0 - frequency) / (frequency * n)))});
   }
@@ -201,8 +232,9 @@ void show_digits(Page& page) {
 }
 
 void demo(const DemoArguments& arguments, const Context& context) {
-  const fs::path plotly = fs::path(share_folder()) / "plotly.min.js";
-  if (!fs::exists(plotly)) fail(plotly.string(), ": plotly.js is missing; 'make build' installs it");
+  const fs::path plotly = plotly_file();
+  const OutputFolder out("--out", arguments.out, {"report.html"});
+  make_room(out.path());
   const double start = now_seconds();
   std::vector<Outcome> outcomes;
   for (const Toy& toy : kToys) outcomes.push_back(train_and_sample(toy, arguments, context));

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/gather.h"
 #include "segre/experiment/run.h"
+#include "segre/io/output.h"
 
 namespace segre::cli {
 
@@ -19,7 +20,8 @@ void add_export(CLI::App& app, Context& /*context*/) {
   add_checkpoint_option(*command, arguments->checkpoint);
   command->footer("Example: segre export runs/mnist --out models/mnist");
   command->callback([arguments] {
-    export_run(arguments->run, arguments->out, parse_checkpoint(arguments->checkpoint));
+    const OutputFolder out("--out", arguments->out);
+    export_run(arguments->run, out.path(), parse_checkpoint(arguments->checkpoint));
     std::cerr << "exported " << arguments->run << " to " << arguments->out << '\n';
   });
 }

@@ -4,23 +4,38 @@
 
 namespace segre::cli {
 
-Gathered gather_experiment(const std::string& config, const std::string& data, const std::vector<std::string>& set) {
-  Gathered out;
-  if (!config.empty()) schema_of(out.experiment).read_file(config);
-  const auto take_overrides = [&] {
-    auto schema = schema_of(out.experiment);
-    if (!data.empty()) out.experiment.data = data;
-    for (const auto& assignment : set) schema.set(assignment);
-  };
-  take_overrides();
-  if (out.experiment.data.empty())
+namespace {
+
+void apply(const std::string& data, const std::vector<std::string>& set, Experiment& experiment) {
+  auto schema = schema_of(experiment);
+  if (!data.empty()) experiment.data = data;
+  for (const auto& assignment : set) schema.set(assignment);
+}
+
+std::shared_ptr<DataSource> open_data(const Experiment& experiment) {
+  if (experiment.data.empty())
     fail_input(
         "nothing to learn: give --data SOURCE, or a CONFIG with data.source; 'segre train --data coupled --out run' is "
         "an example");
-  out.source = open_source(out.experiment.data);
+  return open_source(experiment.data);
+}
+
+}  // namespace
+
+Gathered gather_experiment(const Experiment& base, const std::string& data, const std::vector<std::string>& set) {
+  Gathered out{base, nullptr};
+  apply(data, set, out.experiment);
+  out.source = open_data(out.experiment);
+  return out;
+}
+
+Gathered gather_experiment(const std::string& config, const std::string& data, const std::vector<std::string>& set) {
+  Experiment base;
+  if (!config.empty()) schema_of(base).read_file(config);
+  Gathered out = gather_experiment(base, data, set);
   if (config.empty()) {
     out.experiment = recipe_for(out.source->space(), out.source->n_items());
-    take_overrides();
+    apply(data, set, out.experiment);
   }
   return out;
 }
@@ -39,6 +54,10 @@ uint64_t parse_seed(const std::string& text) {
   Experiment experiment;
   schema_of(experiment).set("seed=" + text, "--seed");
   return static_cast<uint64_t>(experiment.seed);
+}
+
+void require_used(const CLI::App& command, const std::string& option, bool used, const std::string& chosen) {
+  if (!used && command.count(option) > 0) fail_input(option, " is not used with ", chosen);
 }
 
 NetPrecision parse_precision(const std::string& text) {

@@ -16,6 +16,9 @@ struct Gathered {
 /// Reads CONFIG (or chooses the recipe for the data where it is empty), then applies --data and --set.
 Gathered gather_experiment(const std::string& config, const std::string& data, const std::vector<std::string>& set);
 
+/// The same onto an experiment that is known already.
+Gathered gather_experiment(const Experiment& base, const std::string& data, const std::vector<std::string>& set);
+
 /// Adds --checkpoint last|best to a command, and reads its value.
 void add_checkpoint_option(CLI::App& command, std::string& value);
 Checkpoint parse_checkpoint(const std::string& value);
@@ -25,6 +28,10 @@ uint64_t parse_seed(const std::string& text);
 
 /// "auto", "float32" or "bfloat16"; InputError names --precision otherwise.
 NetPrecision parse_precision(const std::string& text);
+
+/// InputError if an option was given on the command line although what was chosen does not use it: "--steps is not used
+/// with --sampler dopri5". `chosen` names the choice as typed.
+void require_used(const CLI::App& command, const std::string& option, bool used, const std::string& chosen);
 
 /// The value that the word given to an option stands for; InputError lists the words there are.
 template <class E>

@@ -5,13 +5,14 @@
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/text.h"
 #include "segre/data/summary.h"
 #include "segre/experiment/experiment.h"
-#include "segre/io/files.h"
+#include "segre/io/output.h"
 #include "segre/report/picture.h"
 
 namespace segre::cli {
@@ -20,11 +21,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kEndlessLook = 1000;    // items looked at of a source without end
-constexpr int64_t kFiniteLook = 100'000;  // of the others
+constexpr int64_t kFiniteLook = 100'000;  // of the others, unless they are in memory: then all
 constexpr int64_t kPreviewItems = 64;
 constexpr size_t kMostShares = 32;  // labels listed one by one
 
 std::string percent(double share) {
+  if (share > 0.0 && share < 5e-5) return "<0.01%";  // not "0.00%": there are some
   std::ostringstream out;
   out << std::fixed << std::setprecision(share < 0.1 ? 2 : 1) << 100.0 * share << "%";
   return out.str();
@@ -72,8 +74,10 @@ void print_report(const InspectArguments& arguments, const DataSource& source, c
   } else {
     std::cout << "none, items are made when needed";
   }
+  const bool part = summary.n_seen < summary.n_items;
   std::cout << "\nmissing    " << (summary.missing_share > 0.0 ? percent(summary.missing_share) : "none")
-            << "\nlooked at  " << summary.n_seen << " items\n";
+            << (part ? " in these" : "") << "\nlooked at  " << (part ? "the first " : "") << summary.n_seen
+            << " items\n";
   print_shares(space, summary);
   print_columns(summary);
 }
@@ -129,43 +133,56 @@ std::string starting_config(const InspectArguments& arguments, const DataSource&
                 ".\n# 'segre keys' lists every key; those not here keep their defaults.\n", changed_keys(recipe));
 }
 
-void write_preview(const fs::path& path, const DataSource& source) {
+void write_preview(OutputFile& file, const DataSource& source) {
   const int64_t count = source.n_items() > 0 ? std::min(kPreviewItems, source.n_items()) : kPreviewItems;
   const auto& shape = source.space().shape();
   const int64_t columns = shape[1] >= 2 * shape[0] ? 4 : 8;
-  write_label_grid(path, source.space(), source.rows(0, count), columns);
-  std::cerr << "wrote " << path.string() << ", " << count << " images\n";
+  const std::string png = label_grid_png(source.space(), source.rows(0, count), columns);
+  file.write([&](std::ostream& out) { out << png; });
+  std::cerr << "wrote " << file.name() << ", " << count << " images\n";
+}
+
+void print(const InspectArguments& arguments, const DataSource& source) {
+  const int64_t most = arguments.items > 0           ? arguments.items
+                       : source.dataset() != nullptr ? source.n_items()
+                       : source.n_items() > 0        ? kFiniteLook
+                                                     : kEndlessLook;
+  const SourceSummary summary = summarise(source, most);
+  if (arguments.json) {
+    std::cout << json_report(arguments, source, summary).dump(2) << "\n";
+  } else {
+    print_report(arguments, source, summary);
+  }
 }
 
 }  // namespace
 
 void inspect(const InspectArguments& arguments) {
+  // All that is to be written is tried before the data are read.
+  std::optional<OutputFolder> folder;
+  if (!arguments.out.empty()) folder.emplace("--out", arguments.out);
+  const auto in_folder = [&](const char* name) { return folder ? (folder->path() / name).string() : std::string(); };
+  const std::string config_name = arguments.config.empty() ? in_folder("config.toml") : arguments.config;
+  for (const auto& [option, name] :
+       {std::pair("--config", arguments.config), std::pair("--preview", arguments.preview)})
+    if (name == "-") fail_input(option, " -: a file was expected; standard output has the report");
+  std::optional<OutputFile> config;
+  if (!config_name.empty()) config.emplace(arguments.config.empty() ? "--out" : "--config", config_name);
+  std::optional<OutputFile> preview;
+  if (!arguments.preview.empty()) preview.emplace("--preview", arguments.preview);
+
   const auto source = open_source(arguments.source);
   const bool image = source->space().layout() == Layout::image;
-  if (!arguments.preview.empty() && !image)
+  if (preview && !image)
     fail_input("--preview ", arguments.preview, ": pictures are drawn of images, this is a ",
                source->space().describe());
-  const int64_t most = arguments.items > 0 ? arguments.items : source->n_items() > 0 ? kFiniteLook : kEndlessLook;
-  const SourceSummary summary = summarise(*source, most);
-  if (arguments.json) {
-    std::cout << json_report(arguments, *source, summary).dump(2) << "\n";
-  } else {
-    print_report(arguments, *source, summary);
-  }
-  fs::path preview = arguments.preview;
-  fs::path config = arguments.config;
-  if (!arguments.out.empty()) {
-    std::error_code error;
-    fs::create_directories(arguments.out, error);
-    if (error) fail(arguments.out, ": cannot be made (", error.message(), ")");
-    if (preview.empty() && image) preview = fs::path(arguments.out) / "preview.png";
-    if (config.empty()) config = fs::path(arguments.out) / "config.toml";
-  }
-  if (!preview.empty()) write_preview(preview, *source);
-  if (!config.empty()) {
+  if (folder && !preview && image) preview.emplace("--out", in_folder("preview.png"));
+  print(arguments, *source);
+  if (preview) write_preview(*preview, *source);
+  if (config) {
     const std::string text = starting_config(arguments, *source);
-    write_file_whole(config, [&](std::ostream& out) { out << text; });
-    std::cerr << "wrote " << config.string() << "; now: segre train " << config.string() << " --out run\n";
+    config->write([&](std::ostream& out) { out << text; });
+    std::cerr << "wrote " << config_name << "; now: segre train " << config_name << " --out run\n";
   } else {
     std::cerr << "for a " << (image ? "picture and a " : "") << "config to start from: segre data inspect "
               << shown_source(arguments) << " --out DIR\n";

@@ -1,10 +1,16 @@
 // segre: the command line. One table of subcommands, one place that turns exceptions into exit codes:
-// 0 all well, 1 the run failed, 2 bad usage or input.
+// 0 all well, 1 the run failed, 2 bad usage or input, 130 and 143 ended by SIGINT and SIGTERM.
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cctype>
 #include <iostream>
+#include <new>
 
 #include "cli/commands.h"
 #include "segre/core/error.h"
+#include "segre/core/interrupt.h"
 #include "segre/core/tuning.h"
 
 namespace {
@@ -27,6 +33,35 @@ int report(const std::string& message, int code) {
   return code;
 }
 
+// Numbers are decimal: by itself CLI11 reads 010 as 8 and 0x10 as 16, and lets nan through every range.
+void require_decimal_numbers(CLI::App& app) {
+  const auto rule = [](const char* characters, const char* expected) {
+    return CLI::Validator(
+        [=](std::string& text) {
+          const size_t first = text.find_first_not_of("+-");
+          const bool padded = first != std::string::npos && text[first] == '0' && first + 1 < text.size() &&
+                              std::isdigit(static_cast<unsigned char>(text[first + 1])) != 0;
+          if (!padded && text.find_first_not_of(characters) == std::string::npos) return std::string();
+          return segre::concat(text, " is not ", expected);
+        },
+        "");
+  };
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.starts_with("INT") || type.starts_with("UINT"))
+      option->transform(rule("+-0123456789", "a whole number in decimal digits, such as 1000"));
+    if (type.starts_with("FLOAT")) option->transform(rule("+-.eE0123456789", "a decimal number, such as 0.5 or 1e-3"));
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) require_decimal_numbers(*command);
+}
+
+// A program may be started without standard streams (>&-). The next file opened would take their place, and what is
+// printed would end up in it.
+void fill_standard_streams() {
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number)
+    if (::fcntl(number, F_GETFD) < 0) ::open("/dev/null", O_RDONLY);
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Learns joint distributions of categorical variables, draws samples from them, says how likely data are.",
@@ -36,6 +71,7 @@ int run(int argc, char** argv) {
   segre::cli::Context context;
   for (int k = 0; k < argc; ++k) context.command_line += (k > 0 ? " " : "") + std::string(argv[k]);
   for (const AddCommand add : kCommands) add(app, context);
+  require_decimal_numbers(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -56,11 +92,20 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_streams();
+  segre::end_cleanly_on_signals();
   segre::tune_process();
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    // What a command printed may still be on its way to a full disk or a closed pipe.
+    if (!std::cout.flush()) segre::fail("writing to standard output failed");
+    return code;
+  } catch (const segre::cli::Stopped& stopped) {
+    return segre::exit_code_of(stopped.signal);
   } catch (const segre::InputError& error) {
     return report(error.what(), kBadInput);
+  } catch (const std::bad_alloc&) {
+    return report("not enough memory", kRunFailed);
   } catch (const std::exception& error) {
     return report(error.what(), kRunFailed);
   }

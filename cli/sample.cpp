@@ -8,11 +8,12 @@
 #include "cli/gather.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
+#include "segre/data/source_kinds.h"
 #include "segre/eval/total_variation.h"
 #include "segre/experiment/run.h"
 #include "segre/io/csv.h"
-#include "segre/io/files.h"
 #include "segre/io/npy.h"
+#include "segre/io/output.h"
 #include "segre/report/picture.h"
 
 namespace segre::cli {
@@ -23,7 +24,7 @@ struct SampleArguments {
   int64_t count = 0;
   std::string out;
   std::string seed;
-  int64_t steps = 0;
+  std::string steps;
   std::string sampler;
   std::string t1;
   std::string readout;
@@ -37,33 +38,52 @@ enum class Format { csv, npy, picture, maps };
 
 constexpr int64_t kMostInPicture = 4096;
 
-Format format_of(const SampleArguments& arguments, const Space& space) {
-  const std::string& out = arguments.out;
+// By the name alone, so that it can be tried before the model is read. What exists and is neither a file nor a folder,
+// such as /dev/null or a pipe, takes CSV.
+Format format_of(const std::string& out) {
   const auto extension = std::filesystem::path(out).extension().string();
-  if (extension == ".csv" || out == "-") return Format::csv;
+  std::error_code ignored;
+  const bool device = extension.empty() && (std::filesystem::is_other(out, ignored) || out.starts_with("/dev/"));
+  if (extension == ".csv" || out == "-" || device) return Format::csv;
   if (extension == ".npy") return Format::npy;
-  const bool folder = extension.empty();
-  if ((extension == ".png" || folder) && space.layout() != Layout::image)
-    fail_input("--out ", out, ": pictures are drawn of images, this model is a ", space.describe(),
-               "; use .csv or .npy");
-  if (extension == ".png" && arguments.count > kMostInPicture)
-    fail_input("--out ", out, ": one picture holds up to ", kMostInPicture, " samples, --count is ", arguments.count,
-               "; give a folder for one file each");
   if (extension == ".png") return Format::picture;
-  if (folder) return Format::maps;
+  if (extension.empty()) return Format::maps;
   fail_input("--out ", out,
              ": expected a file that ends in .csv, .npy or .png, a folder for label maps, or - for CSV on standard "
              "output");
 }
 
-// The known distribution a run was trained on, if its source still opens, has one, and has the model's variables.
+void check_format(Format format, const SampleArguments& arguments, const Space& space) {
+  const std::string& out = arguments.out;
+  if ((format == Format::picture || format == Format::maps) && space.layout() != Layout::image)
+    fail_input("--out ", out, ": pictures are drawn of images, this model is a ", space.describe(),
+               "; use .csv or .npy");
+  if (format == Format::picture && arguments.count > kMostInPicture)
+    fail_input("--out ", out, ": one picture holds up to ", kMostInPicture, " samples, --count is ", arguments.count,
+               "; give a folder for one file each");
+}
+
+// Whether a source's exact distribution is known and cheap to have, told by its name and the size of its file alone.
+bool is_cheap(const SourceName& name) {
+  constexpr uintmax_t kLargestTable = 1 << 20;  // bytes of a joint table: a moment to read
+  if (!is_exact(name)) return false;
+  return !name.has_target() || (std::filesystem::is_regular_file(name.target()) &&
+                                std::filesystem::file_size(name.target()) <= kLargestTable);
+}
+
+// The known distribution that a run was trained on, if it is cheap to have and still the same. No other data are
+// opened: those of a trained model may be large, or gone.
 std::unique_ptr<DataSource> known_source(const LoadedRun& run) {
+  const std::string& data = run.experiment.data;
+  if (!LabelingCounts::serves(run.model.space())) return nullptr;
   try {
-    auto source = open_source(run.experiment.data);
-    const bool same = source->space().to_json() == run.model.space().to_json();
-    return same && source->joint() != nullptr && LabelingCounts::serves(source->space()) ? std::move(source) : nullptr;
-  } catch (const InputError&) {
-    return nullptr;
+    if (!is_cheap(parse_source_name(data))) return nullptr;
+    auto source = open_source(data);
+    const bool same = source->space().to_json() == run.model.space().to_json() &&
+                      (!run.data || run.data->items == fingerprint_of(*source, data));
+    return same && source->joint() != nullptr ? std::move(source) : nullptr;
+  } catch (const std::exception&) {
+    return nullptr;  // the samples do not need it
   }
 }
 
@@ -103,18 +123,16 @@ void write_table(Drawing& drawing, std::ostream& out, Format format) {
   });
 }
 
-void write_picture(Drawing& drawing, const std::string& path) {
+void write_picture(Drawing& drawing, OutputFile& file) {
   std::vector<torch::Tensor> all;
   drawing.run([&](const torch::Tensor& labels, int64_t) { all.push_back(labels); });
   const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(drawing.count))));
-  write_label_grid(path, drawing.space, torch::cat(all), columns);
+  const std::string png = label_grid_png(drawing.space, torch::cat(all), columns);
+  file.write([&](std::ostream& out) { out << png; });
 }
 
-void write_maps(Drawing& drawing, const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder) && !std::filesystem::is_empty(folder))
-    fail_input("--out ", folder.string(), ": is not empty; choose a new folder for the label maps");
-  std::filesystem::remove(folder);
-  write_directory_whole(folder, [&](const std::filesystem::path& into) {
+void write_maps(Drawing& drawing, NewOutputFolder& folder) {
+  folder.write([&](const std::filesystem::path& into) {
     drawing.run(
         [&](const torch::Tensor& labels, int64_t first) { write_label_maps(into, drawing.space, labels, first); });
   });
@@ -132,7 +150,7 @@ void apply_options(const SampleArguments& arguments, Experiment& experiment) {
     check_sampler(arguments.sampler);
     experiment.sample.sampler = arguments.sampler;
   }
-  if (arguments.steps > 0) experiment.sample.steps = arguments.steps;
+  if (!arguments.steps.empty()) schema.set("sample.steps=" + arguments.steps, "--steps");
   if (!arguments.seed.empty()) schema.set("seed=" + arguments.seed, "--seed");
   if (!arguments.t1.empty()) schema.set("sample.t1=" + arguments.t1, "--t1");
   if (!arguments.readout.empty()) schema.set("sample.readout=" + arguments.readout, "--readout");
@@ -152,12 +170,24 @@ void report(const Drawing& drawing, const SampleOptions& options, double seconds
             << "), " << 100.0 * share << "% of variables undecided\n";
 }
 
-void sample(const SampleArguments& arguments) {
+void sample(const SampleArguments& arguments, const CLI::App& command) {
+  const Format format = format_of(arguments.out);
+  std::optional<OutputFile> file;
+  std::optional<NewOutputFolder> folder;
+  if (format == Format::maps) {
+    folder.emplace("--out", arguments.out);
+  } else {
+    file.emplace("--out", arguments.out);
+  }
   LoadedRun run = load_run(arguments.run, parse_device(arguments.device), parse_checkpoint(arguments.checkpoint));
   apply_options(arguments, run.experiment);
+  const std::string& sampler_name = run.experiment.sample.sampler;
+  const bool adaptive = sampler_name == "dopri5";
+  require_used(command, "--steps", !adaptive, "--sampler " + sampler_name);
+  require_used(command, "--tolerance", adaptive, "--sampler " + sampler_name);
   const auto seed = static_cast<uint64_t>(run.experiment.seed);
   const Space& space = run.model.space();
-  const Format format = format_of(arguments, space);
+  check_format(format, arguments, space);
   const Sampler sampler(run.model, run.experiment.sample, seed);
   const auto source = known_source(run);
   std::optional<LabelingCounts> counts;
@@ -166,14 +196,11 @@ void sample(const SampleArguments& arguments) {
   const double start = now_seconds();
   Drawing drawing{sampler, space, arguments.count, counts ? &*counts : nullptr};
   if (format == Format::picture) {
-    write_picture(drawing, arguments.out);
+    write_picture(drawing, *file);
   } else if (format == Format::maps) {
-    write_maps(drawing, arguments.out);
-  } else if (arguments.out == "-") {
-    write_table(drawing, std::cout, format);
-    if (!std::cout.flush()) fail("writing to standard output failed");
+    write_maps(drawing, *folder);
   } else {
-    write_file_whole(arguments.out, [&](std::ostream& out) { write_table(drawing, out, format); });
+    file->write([&](std::ostream& out) { write_table(drawing, out, format); });
   }
   report(drawing, run.experiment.sample, now_seconds() - start);
   if (counts)
@@ -198,8 +225,7 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   command->add_option("--sampler", arguments->sampler,
                       "euler, midpoint, heun, rk4, ab2 (two-step Adams-Bashforth), multistep (second order in the "
                       "endpoint form), dopri5 (adaptive), sde (stochastic, the same marginals)");
-  command->add_option("--steps", arguments->steps, "integration steps; dopri5 chooses its own")
-      ->check(CLI::Range(int64_t{1}, kMost));
+  command->add_option("--steps", arguments->steps, "integration steps; dopri5 chooses its own");
   command->add_option("--tolerance", arguments->tolerance, "error allowed per step, relative to 1 + |v| (dopri5)");
   command->add_option("--t1", arguments->t1,
                       "read labels at this time; 0: at the decision time, or where sample.stop says");
@@ -210,7 +236,7 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
   add_checkpoint_option(*command, arguments->checkpoint);
   command->footer("Example: segre sample runs/pinwheel --count 1000 --out samples.csv");
-  command->callback([arguments] { sample(*arguments); });
+  command->callback([arguments, command] { sample(*arguments, *command); });
 }
 
 }  // namespace segre::cli

@@ -10,10 +10,12 @@
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/data/relabel.h"
+#include "segre/data/split.h"
+#include "segre/eval/metric_text.h"
 #include "segre/eval/sampler_quality.h"
 #include "segre/experiment/run.h"
 #include "segre/io/csv.h"
-#include "segre/io/files.h"
+#include "segre/io/output.h"
 #include "segre/report/page.h"
 #include "segre/report/sampler_figures.h"
 
@@ -39,7 +41,8 @@ constexpr int64_t kMostDataItems = 10'000;
 
 std::optional<LabelSummary> summarise_data(const std::string& name, const Space& space) {
   if (name.empty()) return std::nullopt;
-  return summarise_labels(space, first_items(space, *open_source(name), kMostDataItems, "--data " + name));
+  const auto source = relabel(space, open_source(name), "--data " + name);
+  return summarise_labels(space, chosen_items(*source, kMostDataItems));
 }
 
 void write_csv(const fs::path& path, const QualityTable& table) {
@@ -65,26 +68,43 @@ void print_table(const QualityTable& table) {
 }
 
 std::string describe(const SamplerRun& run) {
-  if (run.options.sampler == "dopri5")
-    return concat("dopri5 with tolerance ", run.options.tolerance, ", ", run.n_evaluations, " evaluations");
-  return concat(run.options.sampler, " with ", run.options.steps, " steps, ", run.n_evaluations, " evaluations");
+  const std::string setting = run.options.sampler == "dopri5" ? concat("tolerance ", run.options.tolerance)
+                                                              : concat(run.options.steps, " steps");
+  std::string differ = concat(percent_text(run.disagreement), " differ");
+  if (!std::isnan(run.disagreement_high))
+    differ +=
+        concat(" (95% interval ", percent_text(run.disagreement_low), " to ", percent_text(run.disagreement_high), ")");
+  return concat(run.options.sampler, " with ", setting, ", ", run.n_evaluations, " evaluations, ", differ);
+}
+
+// What stands for a knee that was not found.
+std::string describe_lack(const SamplerQuality& quality, const std::string& sampler,
+                          const SamplersArguments& arguments) {
+  const auto near = unconfirmed_knee(quality, sampler, arguments.threshold);
+  if (!near) return concat(sampler, ": at none of the settings tried");
+  const auto needed = std::ceil(near->more_samples * static_cast<double>(arguments.count));
+  return concat(sampler, ": not known from ", arguments.count, " samples; with ", near->run.n_evaluations,
+                " evaluations ", 100.0 * near->run.disagreement, "% of the labels differ, but up to ",
+                100.0 * disagreement_limit(near->run), "% may: --count ", static_cast<int64_t>(std::min(needed, 1e12)),
+                " would tell");
 }
 
 // One line per sampler, and which is best.
-std::vector<std::string> describe_knees(const SamplerQuality& quality, double threshold) {
+std::vector<std::string> describe_knees(const SamplerQuality& quality, const SamplersArguments& arguments) {
+  const double threshold = arguments.threshold;
   std::vector<std::string> lines;
   for (const std::string& sampler : sampler_names()) {
     if (!is_deterministic(sampler)) continue;
     const auto found = knee(quality, sampler, threshold);
-    lines.push_back(found ? describe(*found) : concat(sampler, ": at none of the settings tried"));
+    lines.push_back(found ? describe(*found) : describe_lack(quality, sampler, arguments));
   }
   const auto best = best_knee(quality, threshold);
-  lines.push_back(best ? concat("fewest: ", describe(*best)) : "no sampler gets there");
+  lines.push_back(best ? concat("fewest: ", describe(*best)) : "no sampler is known to get there");
   return lines;
 }
 
 void write_page(const fs::path& path, const SamplersArguments& arguments, const SamplerQuality& quality,
-                const LabelSummary* data, int64_t n_variables) {
+                const LabelSummary* data, int64_t n_variables, const fs::path& plotly) {
   Page page("Samplers: quality against evaluations");
   page.text(concat(arguments.count, " samples of ", arguments.run, " by every sampler, from the same noise, against ",
                    arguments.reference_steps, " steps of rk4."));
@@ -94,7 +114,7 @@ void write_page(const fs::path& path, const SamplersArguments& arguments, const 
   page.chart(disagreement.traces, disagreement.layout);
   page.caption(concat("Lower is better. Runs without any difference are drawn at half a label, ", smallest,
                       ". Where a curve stays below the dashed line its sampler is as good as the reference:"));
-  for (const std::string& line : describe_knees(quality, arguments.threshold)) page.text(line);
+  for (const std::string& line : describe_knees(quality, arguments)) page.text(line);
   page.heading("Labels that are not 0");
   const Figure nonzero = nonzero_curves(quality, data);
   page.chart(nonzero.traces, nonzero.layout);
@@ -105,16 +125,15 @@ void write_page(const fs::path& path, const SamplersArguments& arguments, const 
   page.heading("All runs");
   const QualityTable table = quality_table(quality, data);
   page.table(table.header, table.rows);
-  page.write(path, fs::path(share_folder()) / "plotly.min.js");
+  page.write(path, plotly);
 }
 
 void compare(const SamplersArguments& arguments) {
+  const fs::path plotly = plotly_file();
+  const OutputFolder out("--out", arguments.out, {"samplers.csv", "samplers.html"});
   const LoadedRun run = load_run(arguments.run, parse_device(arguments.device), parse_checkpoint(arguments.checkpoint));
   const Space& space = run.model.space();
   const auto data = summarise_data(arguments.data, space);
-  std::error_code error;
-  fs::create_directories(arguments.out, error);
-  if (error) fail(arguments.out, ": cannot be made (", error.message(), ")");
   SamplerQuality quality;
   {
     Progress progress("samplers", 1000);
@@ -128,12 +147,12 @@ void compare(const SamplersArguments& arguments) {
   }
   const LabelSummary* held_out = data ? &*data : nullptr;
   const QualityTable table = quality_table(quality, held_out);
-  write_csv(fs::path(arguments.out) / "samplers.csv", table);
-  write_page(fs::path(arguments.out) / "samplers.html", arguments, quality, held_out, space.n_variables());
+  write_csv(out.path() / "samplers.csv", table);
+  write_page(out.path() / "samplers.html", arguments, quality, held_out, space.n_variables(), plotly);
   print_table(table);
   std::cout << "\nwhere at most " << 100.0 * arguments.threshold << "% of the labels differ from the reference:\n";
-  for (const std::string& line : describe_knees(quality, arguments.threshold)) std::cout << "  " << line << '\n';
-  std::cerr << "wrote " << (fs::path(arguments.out) / "samplers.html").string() << '\n';
+  for (const std::string& line : describe_knees(quality, arguments)) std::cout << "  " << line << '\n';
+  std::cerr << "wrote " << (out.path() / "samplers.html").string() << '\n';
 }
 
 }  // namespace
@@ -146,16 +165,16 @@ void add_samplers(CLI::App& app, Context& /*context*/) {
   command->add_option("--count", arguments->count, "samples drawn by each sampler at each setting")
       ->check(CLI::Range(int64_t{1}, kMost));
   command->add_option("--reference-steps", arguments->reference_steps, "rk4 steps of the run all others are held to")
-      ->check(CLI::Range(int64_t{1}, kMost));
+      ->check(CLI::Range(int64_t{1}, kMostSteps));
   command->add_option("--most", arguments->most_evaluations, "evaluations per sample of the dearest settings tried")
       ->check(CLI::Range(int64_t{4}, int64_t{200}));
   command->add_option("--data", arguments->data, "held-out items whose statistics are shown beside");
   command
-      ->add_option(
-          "--threshold", arguments->threshold,
-          "share of labels that may differ from the reference: the knee of a sampler is its cheapest setting "
-          "that stays below, as all dearer ones do. At the default, five labels in a thousand, pictures and their "
-          "statistics cannot be told from the reference's")
+      ->add_option("--threshold", arguments->threshold,
+                   "share of labels that may differ from the reference: the knee of a sampler is its cheapest setting "
+                   "that stays below, as all dearer ones do, with the upper end of its 95% interval. At the default, "
+                   "five labels in a thousand, pictures and their "
+                   "statistics cannot be told from the reference's")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--seed", arguments->seed, "seed of the noise all start from")
       ->check(CLI::Range(int64_t{0}, kMost));

@@ -4,6 +4,12 @@
 #include "cli/gather.h"
 
 namespace segre::cli {
+namespace {
+
+const std::vector<std::pair<std::string, TraceKind>> kTraces{
+    {"exact", TraceKind::exact}, {"lattice", TraceKind::lattice}, {"hutchinson", TraceKind::hutchinson}};
+
+}  // namespace
 
 void add_trace_options(CLI::App& command, TraceArguments& arguments) {
   command.add_option("--trace", arguments.kind,
@@ -15,11 +21,17 @@ void add_trace_options(CLI::App& command, TraceArguments& arguments) {
 }
 
 TraceOptions trace_options(const TraceArguments& arguments) {
-  return {.kind = choose<TraceKind>(
-              "--trace", arguments.kind,
-              {{"exact", TraceKind::exact}, {"lattice", TraceKind::lattice}, {"hutchinson", TraceKind::hutchinson}}),
+  return {.kind = choose<TraceKind>("--trace", arguments.kind, kTraces),
           .stride = arguments.stride,
           .probes = arguments.probes};
+}
+
+void require_trace_options_used(const CLI::App& command, TraceKind kind) {
+  std::string chosen;
+  for (const auto& [name, meaning] : kTraces)
+    if (meaning == kind) chosen = "--trace " + name;
+  require_used(command, "--stride", kind == TraceKind::lattice, chosen);
+  require_used(command, "--probes", kind != TraceKind::exact, chosen);
 }
 
 ProposalKind parse_proposal(const std::string& text) {

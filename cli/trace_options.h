@@ -17,6 +17,9 @@ struct TraceArguments {
 void add_trace_options(CLI::App& command, TraceArguments& arguments);
 TraceOptions trace_options(const TraceArguments& arguments);
 
+/// InputError if --stride or --probes was given to a command although the kind of trace does not use it.
+void require_trace_options_used(const CLI::App& command, TraceKind kind);
+
 /// "path" or "ball"; InputError names --bound otherwise.
 ProposalKind parse_proposal(const std::string& text);
 

@@ -1,10 +1,14 @@
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 #include "cli/commands.h"
 #include "cli/gather.h"
 #include "segre/core/error.h"
+#include "segre/core/interrupt.h"
 #include "segre/core/progress.h"
 #include "segre/experiment/run.h"
+#include "segre/io/output.h"
 
 namespace segre::cli {
 namespace {
@@ -20,7 +24,23 @@ struct TrainArguments {
   bool resume = false;
 };
 
-// What to train: the run's own config where it is resumed without another, else CONFIG or the recipe for the data.
+// What a run is asked to go on with where no CONFIG is given: its config.toml, in which keys may have been changed by
+// hand, or what the last checkpoint says if that file is gone. train_run refuses what makes it another run.
+Experiment asked_before(const RunDirectory& run) {
+  const auto checkpoint = find_checkpoint(run.path(), Checkpoint::last);
+  Experiment experiment;
+  if (std::filesystem::exists(run.config())) {
+    schema_of(experiment).read_file(run.config());
+    return experiment;
+  }
+  const auto description = read_checkpoint(checkpoint);
+  experiment = description.experiment;
+  // A run that the clock ends may do more steps than its config said.
+  experiment.train.steps = std::max(experiment.train.steps, description.step);
+  return experiment;
+}
+
+// What to train: CONFIG, or what the run was asked for before if it is resumed, or else the recipe for the data.
 Gathered gather(const TrainArguments& arguments) {
   std::vector<std::string> set = arguments.set;
   if (!arguments.seed.empty()) {
@@ -29,13 +49,14 @@ Gathered gather(const TrainArguments& arguments) {
     schema_of(checked).set(set.back(), "--seed");  // a bad one is reported under the option's own name
   }
   if (!arguments.resume || !arguments.config.empty()) return gather_experiment(arguments.config, arguments.data, set);
-  const auto config = RunDirectory(arguments.out).config();
-  return gather_experiment(config, arguments.data, set);
+  return gather_experiment(asked_before(RunDirectory(arguments.out)), arguments.data, set);
 }
 
 void train(const TrainArguments& arguments, const Context& context) {
+  const OutputFolder out("--out", arguments.out);
+  const RunDirectory run(out.path());
+  run.lock().reset();  // whether another process writes there is said before the data are read
   const auto [experiment, source] = gather(arguments);
-  const RunDirectory run(arguments.out);
   TrainRunOptions options{
       .device = arguments.device, .resume = arguments.resume, .command = context.command_line, .source = source};
   if (!arguments.max_time.empty()) options.max_seconds = parse_duration("--max-time", arguments.max_time);
@@ -45,8 +66,10 @@ void train(const TrainArguments& arguments, const Context& context) {
   schema_of(resolved).read_file(run.config());
   std::cerr << "trained " << steps << " steps in " << format_seconds(now_seconds() - start) << " into " << arguments.out
             << '\n';
-  if (steps < resolved.train.steps)
+  if (steps < resolved.train.steps) {
     std::cerr << "stopped by a signal and saved; continue with: segre train --out " << arguments.out << " --resume\n";
+    throw Stopped{InterruptGuard::signal()};
+  }
 }
 
 }  // namespace
@@ -64,8 +87,13 @@ void add_train(CLI::App& app, Context& context) {
   command->add_option("--seed", arguments->seed, "seed of all randomness");
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
   command->add_option("--max-time", arguments->max_time, "fit the training into this time: 60s, 5m, 1h");
-  command->add_flag("--resume", arguments->resume, "continue the run in --out from its last checkpoint");
-  command->footer("Example: segre train --data pinwheel --out runs/pinwheel --max-time 60s");
+  command->add_flag(
+      "--resume", arguments->resume,
+      "continue the run in --out from its last checkpoint, with the same data, model and objective; 'segre "
+      "keys' says which keys may change");
+  command->footer(
+      "SIGINT and SIGTERM save and exit with 130 and 143; --resume continues. One process at a time writes a run.\n"
+      "Example: segre train --data pinwheel --out runs/pinwheel --max-time 60s");
   command->callback([arguments, &context] { train(*arguments, context); });
 }
 

@@ -33,6 +33,21 @@ TEST(CliData, InspectListsTheColumnsOfATable) {
   EXPECT_TRUE(contains(result.out, "2 labels, most common"));
 }
 
+// Of a table in memory every row is looked at, however many there are.
+TEST(CliData, InspectFindsWhatIsMissingInTheLastRows) {
+  const ScratchFolder folder;
+  std::string text = "a,b\n";
+  for (int row = 0; row < 100'000; ++row) text += row % 2 == 0 ? "x,u\n" : "y,v\n";
+  test::write_text(folder / "t.csv", text + "x,\n");
+  const std::string source = "csv:" + (folder / "t.csv").string();
+  const auto whole = run_program({"data", "inspect", source});
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_TRUE(contains(whole.out, "\nmissing    <0.01%\nlooked at  100001 items\n"));
+  EXPECT_TRUE(contains(whole.out, ", missing <0.01%\n"));
+  const auto part = run_program({"data", "inspect", source, "--items", "1000"});
+  EXPECT_TRUE(contains(part.out, "\nmissing    none in these\nlooked at  the first 1000 items\n"));
+}
+
 TEST(CliData, InspectWritesAPictureAndAConfigThatIsRead) {
   const ScratchFolder folder;
   const auto result = run_program({"data", "inspect", "glyphs?pad=2", "--items", "20", "--out", folder / "look"});

@@ -1,5 +1,11 @@
 // segre sample, driven as users drive it.
 
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "segre/experiment/run.h"
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
 #include "tests/support/messages.h"
@@ -123,6 +129,13 @@ TEST_F(CliSample, TheAdaptiveSamplerTakesATolerance) {
             "--tolerance: sample.tolerance = 0: expected a number from 1e-08 to 1");
 }
 
+TEST_F(CliSample, OptionsThatTheSamplerDoesNotUseAreRefused) {
+  EXPECT_EQ(sample_error("-", {"--sampler", "dopri5", "--steps", "3"}), "--steps is not used with --sampler dopri5");
+  EXPECT_EQ(sample_error("-", {"--tolerance", "0.01"}), "--tolerance is not used with --sampler rk4");
+  EXPECT_EQ(sample_error("-", {"--set", "sample.sampler=dopri5", "--steps", "3"}),
+            "--steps is not used with --sampler dopri5");
+}
+
 TEST_F(CliSample, TimeAndReadoutAreTaken) {
   EXPECT_TRUE(contains(sample(5, "-", {"--t1", "0.25"}).err, " (rk4 to t = 0.25), "));
   const auto argmax = sample(200, "-", {"--t1", "0.25"}).out;
@@ -156,9 +169,8 @@ TEST_F(CliSample, ATimeBeyondThePathIsRefused) {
 
 TEST_F(CliSample, AFolderThatIsNotThereIsNamed) {
   const auto out = file("none") / "s.csv";
-  const auto result = sample(5, out.string());
-  EXPECT_EQ(result.exit_code, kRunFailed);
-  EXPECT_EQ(result.err, concat("segre: ", out.string(), ": cannot be written (No such file or directory)\n"));
+  EXPECT_EQ(sample_error(out.string()),
+            concat("--out ", out.string(), ": cannot be written (No such file or directory)"));
 }
 
 TEST_F(CliSample, WorksWhenTheTrainingTableIsGone) {
@@ -174,6 +186,85 @@ TEST_F(CliSample, WorksWhenTheTrainingTableHasAnotherShapeNow) {
   const auto result = sample(5, "-");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err.find("total variation"), std::string::npos) << "nothing to compare with";
+}
+
+TEST_F(CliSample, ATableThatChangedSinceIsNotComparedWith) {
+  write_text(table(), "sky,\"ground, below\",p\nsun,dry,0.25\nrain,wet,0.5\nrain,dry,0.25\n");
+  const auto result = sample(5, "-");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err.find("total variation"), std::string::npos) << "the model never saw it";
+}
+
+// Counts how often a file is opened while it lives.
+class OpenWatch {
+ public:
+  explicit OpenWatch(const fs::path& file) : fd_(::inotify_init1(IN_NONBLOCK)) {
+    EXPECT_GE(::inotify_add_watch(fd_, file.c_str(), IN_OPEN), 0);
+  }
+  ~OpenWatch() { ::close(fd_); }
+  OpenWatch(const OpenWatch&) = delete;
+  OpenWatch& operator=(const OpenWatch&) = delete;
+  bool opened() const {
+    alignas(inotify_event) char buffer[4096];
+    return ::read(fd_, buffer, sizeof buffer) > 0;
+  }
+
+ private:
+  int fd_;
+};
+
+TEST_F(CliSample, OpensASmallJointTable) {
+  const OpenWatch watch(table());
+  EXPECT_EQ(sample(5, "-").exit_code, 0);
+  EXPECT_TRUE(watch.opened());
+}
+
+TEST_F(CliSample, OpensNoLargeJointTable) {
+  std::string text = read_file(table());
+  text += std::string((1 << 20) - text.size() + 1, '\n');
+  write_text(table(), text);
+  const OpenWatch watch(table());
+  const auto result = sample(5, "-");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_FALSE(watch.opened());
+  EXPECT_EQ(result.err.find("total variation"), std::string::npos);
+}
+
+TEST(CliSampleData, OpensNoTrainingItems) {
+  const ScratchFolder folder;
+  const auto data = folder / "t.csv";
+  write_text(data, "a,b\n0,0\n1,1\n0,1\n");
+  const auto run = (folder / "run").string();
+  ASSERT_EQ(run_program(tiny_training("csv:" + data.string(), run, 2)).exit_code, 0);
+  const OpenWatch watch(data);
+  const Arguments sample{"sample", run, "--count", "5", "--out", "-"};
+  const auto with_data = run_program(sample);
+  EXPECT_EQ(with_data.exit_code, 0) << with_data.err;
+  EXPECT_FALSE(watch.opened());
+  fs::remove(data);
+  EXPECT_EQ(run_program(sample).out, with_data.out);
+}
+
+TEST_F(CliSample, AConfigThatWasRewrittenSinceChangesNothing) {
+  const auto before = sample(50, "-").out;
+  Experiment e;
+  schema_of(e).read_file(run() / "config.toml");
+  e.path.eps = 0.4;
+  e.seed = 8;
+  e.sample.steps = 1;
+  RunDirectory(run()).write_config(e);
+  EXPECT_EQ(sample(50, "-").out, before);
+  fs::remove(run() / "config.toml");
+  EXPECT_EQ(sample(50, "-").out, before);
+}
+
+TEST_F(CliSample, WeightsThatAreNotFiniteAreBadInput) {
+  const auto file = *RunDirectory(run()).latest() / "model.safetensors";
+  auto tensors = read_safetensors(file);
+  tensors.at("ema.layer0.bias")[0] = std::nan("");
+  write_safetensors(file, tensors);
+  EXPECT_EQ(sample_error("-"),
+            file.string() + ": the checkpoint's tensor ema.layer0.bias holds numbers that are not finite");
 }
 
 TEST_F(CliSample, AFullDiskBehindStdoutIsAFailure) {

@@ -72,6 +72,40 @@ TEST(CliTrain, ABadSourceIsNamed) {
   EXPECT_EQ(train_error({}, "joint:" + file), file + ":3: column p holds 'half', a number from 0 to 1 was expected");
 }
 
+TEST(CliTrain, ALabelDeclaredForTrainingCanBeScored) {
+  const ScratchFolder folder;
+  const auto run = folder / "run";
+  write_text(folder / "train.csv", "1,0\n1,1\n1,0\n");
+  write_text(folder / "valid.csv", "0,0\n1,1\n");
+  const std::string train = "csv:" + (folder / "train.csv").string() + "?header=0";
+  const std::string valid = "csv:" + (folder / "valid.csv").string() + "?header=0";
+  EXPECT_EQ(train_error({"--set", "data.validation=" + valid}, train),
+            (folder / "valid.csv").string() +
+                ":1: column x1 has the label '0', which training never saw; it has 1 (if it can occur, train with it "
+                "declared: labels= or dictionary= of csv:, a row with p = 0 of joint:)");
+  auto result =
+      run_program(tiny_training(train + "&labels=0|1", run, 2) + Arguments{"--set", "data.validation=" + valid});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  result = run_program({"likelihood", run.string(), "--data", valid, "--times", "32", "--out", "-"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+// Such a label could not be kept in the model: the training would fail when it saves.
+TEST(CliTrain, TextThatIsNotUtf8IsRefusedBeforeTraining) {
+  const ScratchFolder folder;
+  const auto file = (folder / "t.csv").string();
+  write_text(file, "a\ncaf\xe9\nx\n");
+  EXPECT_EQ(train_error({}, "csv:" + file),
+            file +
+                ":2: column a is not UTF-8: \\xe9 at byte 4 of 'caf\\xe9'; if the file is Latin-1, read it with "
+                "encoding=latin1");
+  const auto run = folder / "run";
+  auto result = run_program(tiny_training("csv:" + file + "?encoding=latin1", run, 2));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  result = run_program({"sample", run.string(), "--count", "50", "--out", "-"});
+  EXPECT_TRUE(contains(result.out, "caf\xc3\xa9"));
+}
+
 TEST(CliTrain, NothingToLearnIsSaidSo) {
   const ScratchFolder folder;
   const auto result = run_program({"train", "--out", (folder / "run").string()});
@@ -80,7 +114,7 @@ TEST(CliTrain, NothingToLearnIsSaidSo) {
 }
 
 TEST(CliTrain, ABadMaxTimeIsNamed) {
-  for (const char* text : {"soon", "60 s", "5d", "-1s", "0s", "s", "nan"})
+  for (const char* text : {"soon", "60 s", "5d", "-1s", "0s", "s", "nan", "1e400", "1e308h", "inf"})
     EXPECT_EQ(train_error({concat("--max-time=", text)}),
               concat("--max-time ", text, ": expected a time such as 60s, 5m or 1h"));
 }
@@ -137,6 +171,89 @@ TEST(CliTrain, ResumeGoesOnWithMoreSteps) {
   EXPECT_EQ(final_state(folder / "run"), final_state(folder / "whole"));
 }
 
+// The message with which --resume is refused, without "segre: RUN: " and line end.
+std::string resume_error(const fs::path& run, const Arguments& more) {
+  const auto before = final_state(run);
+  const auto result = run_program(Arguments{"train", "--out", run.string(), "--resume"} + more);
+  EXPECT_EQ(result.exit_code, kBadInput);
+  EXPECT_EQ(final_state(run), before);
+  std::string message = test::after(concat("segre: ", run.string(), ": "), result.err);
+  EXPECT_EQ(message.find('\n'), message.size() - 1) << "one line";
+  message.pop_back();
+  return message;
+}
+
+const char* const kAnotherRun =
+    " when the checkpoint was made; --resume continues the same run, another --out starts a new one";
+
+TEST(CliTrain, ResumeRefusesAnotherPath) {
+  const ScratchFolder folder;
+  const auto run = folder / "run";
+  ASSERT_EQ(run_program(tiny_training("coupled", run, 2)).exit_code, 0);
+  EXPECT_EQ(resume_error(run, {"--set", "path.eps=0.4"}),
+            std::string("path.eps is 0.4 now and was 0.01") + kAnotherRun);
+  EXPECT_EQ(resume_error(run, {"--seed", "5", "--set", "train.steps=9"}),
+            std::string("seed is 5 now and was 1") + kAnotherRun);
+  EXPECT_EQ(resume_error(run, {"--data", "mixture"}),
+            std::string("variable 1 of the data is 'x' now and was 'y1'") + kAnotherRun);
+}
+
+TEST(CliTrain, ResumeHoldsAnotherConfigAgainstTheCheckpointToo) {
+  const ScratchFolder folder;
+  const auto run = folder / "run";
+  ASSERT_EQ(run_program(tiny_training("coupled", run, 2)).exit_code, 0);
+  const auto config = (folder / "my.toml").string();
+  const std::string same = "data.source = \"coupled\"\nnet = {kind = \"mlp\", hidden = [8]}\n";
+  write_text(config, same + "train = {batch = 32, steps = 3}\n");
+  EXPECT_EQ(resume_error(run, {config}), std::string("train.batch is 32 now and was 64") + kAnotherRun);
+  write_text(config, same + "train = {batch = 64, steps = 3, lr = 0.5}\n");
+  const auto result = run_program({"train", config, "--out", run.string(), "--resume"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(load_run(run, torch::kCPU).step, 3);
+}
+
+TEST(CliTrain, ResumeRefusesWhatWasChangedInTheRunsConfigAndNeedsNone) {
+  const ScratchFolder folder;
+  const auto run = folder / "run";
+  ASSERT_EQ(run_program(tiny_training("coupled", run, 2)).exit_code, 0);
+  Experiment e;
+  schema_of(e).read_file(run / "config.toml");
+  e.path.eps = 0.25;
+  RunDirectory(run).write_config(e);
+  EXPECT_EQ(resume_error(run, {"--set", "train.steps=4"}),
+            std::string("path.eps is 0.25 now and was 0.01") + kAnotherRun);
+  fs::remove(run / "config.toml");
+  const auto result = run_program({"train", "--out", run.string(), "--resume", "--set", "train.steps=4"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(load_run(run, torch::kCPU).step, 4);
+}
+
+TEST(CliTrain, ResumeSaysWhenNothingIsLeftToDo) {
+  const ScratchFolder folder;
+  const auto run = folder / "run";
+  ASSERT_EQ(run_program(tiny_training("coupled", run, 2)).exit_code, 0);
+  const auto result = run_program({"train", "--out", run.string(), "--resume"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(
+      contains(result.err, run.string() + ": all 2 steps are done; --set train.steps=N with a larger N trains on\n"));
+  EXPECT_EQ(resume_error(run, {"--set", "train.steps=1"}),
+            "train.steps is 1 and 2 steps are done; --set train.steps=N with a larger N trains on");
+}
+
+TEST(CliTrain, ResumeFollowsDataThatMovedAndRefusesDataThatChanged) {
+  const ScratchFolder folder;
+  const auto run = folder / "run";
+  write_text(folder / "a.csv", "x,y\n0,0\n1,1\n0,0\n");
+  ASSERT_EQ(run_program(tiny_training("csv:" + (folder / "a.csv").string(), run, 2)).exit_code, 0);
+  fs::rename(folder / "a.csv", folder / "b.csv");
+  const Arguments moved{"--data", "csv:" + (folder / "b.csv").string(), "--set", "train.steps=3"};
+  const auto result = run_program(Arguments{"train", "--out", run.string(), "--resume"} + moved);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  write_text(folder / "b.csv", "x,y\n0,0\n1,1\n0,0\n1,1\n");
+  EXPECT_EQ(resume_error(run, {"--set", "train.steps=4"}),
+            "data.source = csv:" + (folder / "b.csv").string() + " holds 4 items now and held 3" + kAnotherRun);
+}
+
 TEST(CliTrain, ResumeWithoutARunIsRefused) {
   const ScratchFolder folder;
   const auto result = run_program({"train", "--out", (folder / "none").string(), "--resume"});
@@ -150,6 +267,20 @@ TEST(CliTrain, MaxTimeEndsInTime) {
       run_program(tiny_training("coupled", folder / "run", 1'000'000'000) + Arguments{"--max-time", "1.5s"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err.find("stopped by a signal"), std::string::npos) << "it came to its end";
+}
+
+TEST(CliTrain, MaxTimeIsReadInItsUnit) {
+  // 1.08 seconds each; a unit taken for a shorter one would be over at once.
+  for (const char* text : {"0.0003h", "0.018m"}) {
+    const ScratchFolder folder;
+    const auto run = folder / "run";
+    const auto result = run_program(tiny_training("coupled", run, 1'000'000'000) + Arguments{"--max-time", text});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const std::string log = read_file(run / "metrics.jsonl");
+    const size_t at = log.rfind("\"seconds\":");
+    ASSERT_NE(at, std::string::npos) << log;
+    EXPECT_GT(std::stod(log.substr(at + 10)), 0.8) << text;
+  }
 }
 
 // Waits until training has logged its first steps.
@@ -172,7 +303,7 @@ TEST(CliTrain, ASignalSavesAndResumeFinishesToTheSameBytes) {
     wait_for_metrics(run);
     program.signal(signal);
     const auto stopped = program.wait();
-    EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+    EXPECT_EQ(stopped.exit_code, 128 + signal) << stopped.err;
     EXPECT_TRUE(contains(stopped.err, concat("stopped by a signal and saved; continue with: segre train --out ",
                                              run.string(), " --resume\n")));
     EXPECT_LT(load_run(run, torch::kCPU).step, kSteps);
@@ -182,6 +313,40 @@ TEST(CliTrain, ASignalSavesAndResumeFinishesToTheSameBytes) {
     EXPECT_EQ(load_run(run, torch::kCPU).step, kSteps);
     EXPECT_EQ(final_state(run), final_state(folder / "whole"));
   }
+}
+
+TEST(CliTrain, ASecondWriterIsRefusedWithTheProcessAndReadersAreNot) {
+  const ScratchFolder folder;
+  const auto run = folder / "run";
+  Program first(tiny_training("coupled", run, 1'000'000'000));
+  wait_for_metrics(run);
+  for (const Arguments& more : {Arguments{}, Arguments{"--resume"}}) {
+    const auto second = run_program(tiny_training("coupled", run, 10) + more);
+    EXPECT_EQ(second.exit_code, kBadInput);
+    EXPECT_EQ(second.out, "");
+    EXPECT_TRUE(contains(second.err, concat("segre: ", run.string(), ": another process is writing it (process ")));
+  }
+  EXPECT_EQ(run_program({"sample", run.string(), "--count", "5", "--out", "-"}).exit_code, 0);
+  // Killed as hard as can be: the lock is gone with its process.
+  first.signal(SIGKILL);
+  EXPECT_EQ(first.wait().exit_code, -SIGKILL);
+  const auto resumed = run_program(tiny_training("coupled", run, 1) + Arguments{"--resume"});
+  EXPECT_EQ(resumed.err.find("another process"), std::string::npos) << resumed.err;
+}
+
+TEST(CliTrain, ASecondSignalEndsAtOnce) {
+  const ScratchFolder folder;
+  const auto run = folder / "run";
+  // Steps long enough that the second signal may find the first one waiting.
+  Program program(tiny_training("coupled", run, 1'000'000) + Arguments{"--set", "train.batch=65536"});
+  for (int k = 0; k < 600 && !fs::exists(run / "checkpoints/step-0000000000000"); ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  program.signal(SIGTERM);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  program.signal(SIGINT);
+  const auto ended = program.wait();
+  EXPECT_TRUE(ended.exit_code == 130 || ended.exit_code == 143) << ended.exit_code << ended.err;
+  EXPECT_FALSE(fs::exists(run / ".lock"));
 }
 
 }  // namespace

@@ -79,13 +79,60 @@ TEST(CliUsage, NumbersThatAreNoneOrOutOfRangeAreRefused) {
     EXPECT_TRUE(contains(usage_error({"sample", "run", "--count", count, "--out", "x.csv"}), "--count"));
 }
 
-TEST(CliUsage, AFailedRunExitsWithOneAndOneLine) {
+TEST(CliUsage, NumbersAreDecimal) {
+  for (const char* count : {"010", "0x10", "1e3"})
+    EXPECT_EQ(usage_error({"sample", "run", "--count", count, "--out", "x.csv"}),
+              concat("segre: --count: ", count,
+                     " is not a whole number in decimal digits, such as 1000; see 'segre --help'\n"));
+  for (const char* share : {"nan", "0x1"})
+    EXPECT_EQ(
+        usage_error({"samplers", "run", "--out", "x", "--threshold", share}),
+        concat("segre: --threshold: ", share, " is not a decimal number, such as 0.5 or 1e-3; see 'segre --help'\n"));
+  // Decimal ones get past: the run is what is missing.
+  EXPECT_TRUE(contains(usage_error({"samplers", "none", "--out", "x", "--threshold", "5e-3", "--count", "+10"}),
+                       "none: is not a trained run"));
+}
+
+TEST(CliUsage, AFullDiskBehindStdoutIsAFailureOfEveryCommand) {
+  const Arguments commands[] = {{"--help"},
+                                {"keys"},
+                                {"doctor"},
+                                {"version"},
+                                {"train", "--help"},
+                                {"describe", "--data", "coupled"},
+                                {"data", "inspect", "coupled"}};
+  for (const Arguments& arguments : commands) {
+    const auto result = run_program(arguments, "/dev/full");
+    EXPECT_EQ(result.exit_code, kRunFailed) << arguments[0];
+    EXPECT_TRUE(result.err.ends_with("segre: writing to standard output failed\n")) << result.err;
+  }
+}
+
+TEST(CliUsage, TheDemoRemovesNoFoldersOfTheUsers) {
+  const ScratchFolder folder;
+  fs::create_directories(folder / "pinwheel");
+  write_text(folder / "pinwheel" / "notes.txt", "mine");
+  const auto refusal = [&](const char* name) {
+    return concat("segre: --out ", folder.path().string(), ": ", (folder / name).string(),
+                  " already exists and was not made by 'segre demo'; move it, or choose another --out\n");
+  };
+  const Arguments demo{"demo", "--out", folder.path().string(), "--max-time", "1s", "--count", "10"};
+  EXPECT_EQ(usage_error(demo), refusal("pinwheel"));
+  EXPECT_EQ(read_file(folder / "pinwheel" / "notes.txt"), "mine");
+  EXPECT_FALSE(fs::exists(folder / "coupled")) << "refused before any work";
+  // A run that the user trained there.
+  ASSERT_EQ(run_program(test::tiny_training("coupled", folder / "coupled", 1)).exit_code, 0);
+  EXPECT_EQ(usage_error(demo), refusal("coupled"));
+  EXPECT_EQ(run_program({"sample", (folder / "coupled").string(), "--count", "5", "--out", "-"}).exit_code, 0);
+}
+
+TEST(CliUsage, ARunThatCannotBeMadeIsRefusedInOneLine) {
   const ScratchFolder folder;
   write_text(folder / "file", "");
   const auto result = run_program(test::tiny_training("coupled", folder / "file" / "run", 1));
-  EXPECT_EQ(result.exit_code, kRunFailed);
+  EXPECT_EQ(result.exit_code, kBadInput);
   EXPECT_TRUE(is_one_line(result.err)) << result.err;
-  EXPECT_TRUE(contains(result.err, (folder / "file" / "run").string() + ": cannot be made (Not a directory)"));
+  EXPECT_TRUE(contains(result.err, (folder / "file").string())) << result.err;
 }
 
 TEST(CliUsage, VersionNamesReleaseRevisionAndTorch) {
