@@ -4,13 +4,16 @@
 #   make demo                    train and sample the toys, write build/demo/report.html
 #   make test                    build and run all tests
 #   make build                   build/segre and the library
+#   make mutants                 plant small mistakes one by one and see whether the tests find them
+#   make asan | make tsan        run the tests under the address or the thread sanitizer
+#   make fuzz SECONDS=60         feed hostile files to every reader, so many seconds each
 #   make bench                   compare training speed with PyTorch (installs PyTorch's remaining 2 GB)
 #   make format | lint | clean
 #
 #   CUDA=1                       build for CUDA too (default where an NVIDIA GPU and nvcc are found); CUDA=0: never
 #   TORCH_DIR=/path/to/libtorch  use this LibTorch 2.11 instead of installing the wheel
 #   BUILD=build                  where to build
-#   PRESET=cpu|cuda|asan         configuration, see CMakePresets.json
+#   PRESET=cpu|cuda|asan|...     configuration, see CMakePresets.json
 
 BUILD ?= build
 CUDA ?= $(shell command -v nvcc >/dev/null 2>&1 && nvidia-smi -L >/dev/null 2>&1 && echo 1 || echo 0)
@@ -21,10 +24,10 @@ export TORCH_DIR CUDA
 torch_option = $(if $(TORCH_DIR),-DSEGRE_TORCH_DIR=$(TORCH_DIR),)
 say = @printf '\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help setup configure build test demo bench format lint clean
+.PHONY: help setup configure build test mutants asan tsan fuzz demo bench format lint clean
 
 help:
-	@sed -n '4,14s/^# \{0,1\}//p' Makefile
+	@sed -n '4,17s/^# \{0,1\}//p' Makefile
 
 setup:
 	@scripts/setup.sh build
@@ -42,9 +45,29 @@ test: setup-test build
 	$(call say,test)
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel 2
 
-.PHONY: setup-test setup-bench setup-lint
-setup-test setup-bench setup-lint:
+# MUTANTS="--revision REV", "--only 'io-*'": see scripts/mutants.py --help.
+mutants: setup setup-test
+	@scripts/mutants.py $(MUTANTS)
+
+.PHONY: setup-test setup-bench setup-lint setup-fuzz
+setup-test setup-bench setup-lint setup-fuzz:
 	@scripts/setup.sh $(subst setup-,,$@)
+
+# Suppressions and options are in scripts/sanitizers/, each with its reason.
+asan: setup-test
+	@scripts/sanitize.sh asan $(torch_option)
+
+tsan: setup-fuzz
+	@scripts/sanitize.sh tsan $(torch_option)
+
+SECONDS ?= 60
+fuzz: setup-fuzz
+	$(call say,build the fuzz targets (build-fuzz/))
+	@cmake --preset fuzz $(torch_option) > build-fuzz.configure.log 2>&1 || { cat build-fuzz.configure.log; exit 1; }
+	@mv build-fuzz.configure.log build-fuzz/configure.log
+	@cmake --build build-fuzz --target fuzz_targets
+	$(call say,fuzz)
+	@fuzz/run.sh build-fuzz $(SECONDS)
 
 demo: configure
 	$(call say,build the program)

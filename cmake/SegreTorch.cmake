@@ -25,6 +25,10 @@ function(segre_add_torch directory cuda)
   # as-needed would drop libtorch_cuda, whose kernels register themselves and are never called by name.
   target_link_options(segre::torch INTERFACE "LINKER:--allow-shlib-undefined" "LINKER:--no-as-needed"
                       "LINKER:-rpath,${directory}/lib")
+  if(SEGRE_FUZZ)  # on one thread: loops are not cut up, and the library is there for its calls alone
+    target_link_libraries(segre::torch INTERFACE gomp)
+    return()
+  endif()
   find_package(OpenMP REQUIRED COMPONENTS CXX)
   target_link_libraries(segre::torch INTERFACE OpenMP::OpenMP_CXX)
 endfunction()

@@ -4,6 +4,7 @@
 #   scripts/setup.sh build    compiler, CMake, header libraries; LibTorch and plotly.js in .venv
 #   scripts/setup.sh test     and Chromium, for the test that opens the report
 #   scripts/setup.sh lint     and clang-format, clang-tidy
+#   scripts/setup.sh fuzz     and Clang with its sanitizers, libFuzzer and OpenMP
 #   scripts/setup.sh bench    and all of PyTorch, to compare with (2 GB more)
 #
 # TORCH_DIR=DIR uses that LibTorch; CUDA=1 installs the wheel with its CUDA libraries.
@@ -23,8 +24,9 @@ case "${1:-build}" in
   build) ;;
   test) optional+=(chromium) ;;
   lint) packages+=(clang-format clang-tidy) ;;
+  fuzz) packages+=(clang libclang-rt-dev libomp-dev) ;;
   bench) ;;
-  *) echo "setup.sh: unknown part '$1' (build, test, lint, bench)" >&2; exit 2 ;;
+  *) echo "setup.sh: unknown part '$1' (build, test, lint, fuzz, bench)" >&2; exit 2 ;;
 esac
 
 say() { printf '\033[1m== %s\033[0m\n' "$*"; }

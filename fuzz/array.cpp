@@ -1,0 +1,32 @@
+// NPY arrays and IDX images, plain or gzip; the first byte chooses the reader and its options.
+
+#include "fuzz/support.h"
+#include "segre/data/readers.h"
+
+namespace {
+
+using namespace segre;
+
+struct Reader {
+  const char* kind;
+  const char* options;
+  Dataset (*read)(const SourceName&);
+};
+
+const Reader kReaders[] = {{"npy:", "", read_npy_labels},         {"npy:", "?labels=3", read_npy_labels},
+                           {"npy:", "?limit=1", read_npy_labels}, {"idx:", "", read_idx},
+                           {"idx:", "?pad=1&limit=2", read_idx},  {"idx:", "?height=2&width=3&threshold=9", read_idx}};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static fuzz::Folder folder;
+  const auto [choice, rest] = fuzz::choose(data, size);
+  const Reader& reader = kReaders[choice % std::size(kReaders)];
+  const auto path = folder.put("array", rest);
+  fuzz::survive([&] {
+    const Dataset dataset = reader.read(parse_source_name(reader.kind + path.string() + reader.options));
+    check_labels(dataset.space, dataset.labels.to(torch::kInt64));
+  });
+  return 0;
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Builds the tests with a sanitizer, in a tree of its own, and runs them. What it finds ends the test and fails it.
+#
+#   scripts/sanitize.sh asan [CMAKE OPTION...]   every test, for memory errors, leaks and undefined behaviour
+#   scripts/sanitize.sh tsan [CMAKE OPTION...]   the parts with threads, for races
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kind=$1
+shift
+build=build-$kind
+notes=$PWD/scripts/sanitizers
+say() { printf '\033[1m== %s\033[0m\n' "$*"; }
+
+case $kind in
+  asan)
+    # Leaks are looked for when a test ends; what LibTorch never frees is in lsan.txt.
+    export ASAN_OPTIONS="halt_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1"
+    export LSAN_OPTIONS="suppressions=$notes/lsan.txt:print_suppressions=0"
+    export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
+    select=()
+    targets=(all)
+    ;;
+  tsan)
+    # LibTorch is not instrumented: calls from inside it are not looked at. Archer tells the sanitizer what OpenMP's
+    # barriers order; without it every parallel loop would look like a race.
+    export TSAN_OPTIONS="halt_on_error=1:ignore_noninstrumented_modules=1:suppressions=$notes/tsan.txt"
+    archer=$(find /usr/lib/llvm-*/lib /usr/lib/x86_64-linux-gnu -name libarcher.so 2>/dev/null | sort | tail -1)
+    [ -n "$archer" ] || { echo "libarcher.so was not found: install libomp-dev" >&2; exit 1; }
+    export OMP_TOOL_LIBRARIES=$archer
+    select=(-L threads)
+    targets=(segre_tests)
+    ;;
+  *) echo "sanitize.sh: unknown sanitizer '$kind' (asan, tsan)" >&2; exit 2 ;;
+esac
+
+say "configure ($kind, $build/)"
+mkdir -p "$build"
+cmake --preset "$kind" "$@" >"$build/configure.log" 2>&1 || { cat "$build/configure.log"; exit 1; }
+say "build"
+cmake --build "$build" --target "${targets[@]}"
+say "test under $kind"
+ctest --test-dir "$build" "${select[@]}" --output-on-failure --parallel 2 | tee "$build/tests.log"
+printf '%s: %s\n' "$kind" "$(grep -E 'tests passed' "$build/tests.log")"
