@@ -3,7 +3,9 @@
 // All of segre. The order of the includes is the flow of the data; a folder includes only folders above it.
 
 // gives: Error, InputError, RandomStream, require_memory, Progress, revision
+#include "segre/core/cleanup.h"
 #include "segre/core/error.h"
+#include "segre/core/interrupt.h"
 #include "segre/core/memory.h"
 #include "segre/core/progress.h"
 #include "segre/core/rng.h"
@@ -16,21 +18,28 @@
 
 // gives: files written whole, CSV, NPY, PNG, gzip, zip, safetensors; ConfigSchema
 #include "segre/config/schema.h"
+#include "segre/io/append_file.h"
 #include "segre/io/csv.h"
 #include "segre/io/csv_reader.h"
+#include "segre/io/descriptor.h"
 #include "segre/io/fetch.h"
 #include "segre/io/files.h"
+#include "segre/io/folders.h"
 #include "segre/io/gzip.h"
+#include "segre/io/lock.h"
 #include "segre/io/npy.h"
+#include "segre/io/output.h"
 #include "segre/io/png.h"
 #include "segre/io/safetensors.h"
 #include "segre/io/tensorboard.h"
 #include "segre/io/zip.h"
 
-// gives: DataSource: labels [B, n]; what kinds there are; the readers of files (Dataset); JointTable
+// gives: DataSource: labels [B, n]; what kinds there are; the readers of files (Dataset); JointTable;
+// relabel, by which a second file speaks the labels of the first
 #include "segre/data/glyphs.h"
 #include "segre/data/joint_table.h"
 #include "segre/data/readers.h"
+#include "segre/data/relabel.h"
 #include "segre/data/source.h"
 #include "segre/data/source_kinds.h"
 #include "segre/data/streets.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "segre/experiment/run.h"
-#include "tests/experiment/tiny.h"
+#include "tests/experiment/trained.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
@@ -15,7 +15,7 @@ using test::input_error;
 using test::ScratchFolder;
 using test::Threads;
 using test::tiny_experiment;
-using test::trained;
+using test::train_into;
 
 TEST(ExportRun, KeepsTheAveragedWeightsAndSamplesTheSame) {
   const Threads one(1);
@@ -59,7 +59,7 @@ TEST(ExportRun, BatchNormTakesItsStatisticsAlong) {
 
 TEST(ExportRun, TakesNothingFromAConfigThatWasRewrittenSince) {
   const ScratchFolder folder;
-  const auto path = trained(folder / "run");
+  const auto path = train_into(folder / "run");
   Experiment other = tiny_experiment();
   other.path.eps = 0.4;
   other.net.input_gain = 3.0;
@@ -77,7 +77,7 @@ TEST(ExportRun, TakesNothingFromAConfigThatWasRewrittenSince) {
 
 TEST(ExportRun, DoesNotOverwriteARun) {
   const ScratchFolder folder;
-  const auto path = trained(folder / "run");
+  const auto path = train_into(folder / "run");
   EXPECT_EQ(input_error([&] { export_run(path, path, Checkpoint::last); }),
             path.string() + ": holds a run already; choose another folder");
   EXPECT_NE(input_error([&] { export_run(folder / "none", folder / "small", Checkpoint::last); }), "");
@@ -86,7 +86,7 @@ TEST(ExportRun, DoesNotOverwriteARun) {
 
 TEST(ExportRun, AnExportCannotBeTrainedOn) {
   const ScratchFolder folder;
-  export_run(trained(folder / "run"), folder / "small", Checkpoint::last);
+  export_run(train_into(folder / "run"), folder / "small", Checkpoint::last);
   TrainRunOptions options;
   options.resume = true;
   EXPECT_TRUE(contains(input_error([&] { train_run(tiny_experiment(), RunDirectory(folder / "small"), options); }),

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "segre/io/files.h"
-#include "tests/experiment/tiny.h"
+#include "tests/experiment/trained.h"
 #include "tests/support/full_disk.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
@@ -164,7 +164,7 @@ TEST(RunDirectory, AFullDiskKeepsTheOldCheckpointAndLeavesNothingElse) {
 
 TEST(RunDirectory, HasOneWriterAndAnyNumberOfReaders) {
   const ScratchFolder folder;
-  const auto path = test::trained(folder / "run");
+  const auto path = test::train_into(folder / "run");
   const RunDirectory run(path);
   const auto lock = run.lock();
   const auto expected = concat(path.string(), ": another process is writing it (process ", ::getpid(), " on ");

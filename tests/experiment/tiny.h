@@ -1,7 +1,6 @@
 #pragma once
 
 #include "segre/experiment/run.h"
-#include "tests/support/threads.h"
 
 namespace segre::test {
 
@@ -15,13 +14,6 @@ inline Experiment tiny_experiment() {
   e.train.batch = 32;
   e.train.steps = 12;
   return e;
-}
-
-/// Trains it into `path`, on one thread.
-inline std::filesystem::path trained(const std::filesystem::path& path) {
-  const Threads one(1);
-  train_run(tiny_experiment(), RunDirectory(path), {});
-  return path;
 }
 
 }  // namespace segre::test
