@@ -28,6 +28,33 @@ class FreeRefinement final : public Refinement {
       : flow_(std::move(flow)), density_(std::move(density)), options_(options), labels_(std::move(labels)) {}
 
   void spend(int64_t count, const OnProgress& on_progress) override {
+    const int64_t n_items = labels_.size(0);
+    const int64_t longest = longest_round();
+    const int64_t n_rounds = (count + longest - 1) / longest;
+    for (int64_t k = 0; k < n_rounds; ++k)
+      add_round(std::min(longest, count - k * longest), [&](int64_t done, int64_t) {
+        if (on_progress) on_progress(k * n_items + done, n_rounds * n_items);
+      });
+  }
+  int64_t spent() const override { return spent_; }
+  ItemScores scores() const override {
+    const auto weight = static_cast<double>(spent_);
+    return {.log_p = sum_ / weight, .std_error = variance_.sqrt() / weight};
+  }
+  int64_t unit() const override { return 4; }
+  int64_t first() const override { return options_.times; }
+  double cost() const override { return evaluation_cost(flow_) * static_cast<double>(labels_.size(0)); }
+
+ private:
+  static constexpr int64_t kCallsAtOnce = 8;  // between two looks at the clock
+
+  // An item's evaluations are in memory together: some tens of megabytes.
+  int64_t longest_round() const {
+    constexpr int64_t kNumbers = int64_t{1} << 21;
+    return std::max(unit(), kNumbers / flow_.space.n_coordinates() / unit() * unit());
+  }
+
+  void add_round(int64_t count, const OnProgress& on_progress) {
     FreeOptions options = options_;
     options.times = count;
     options.seed = round_seed(options_.seed, n_rounds_++);
@@ -46,17 +73,7 @@ class FreeRefinement final : public Refinement {
     variance_ = spent_ > 0 ? variance_ + variance : variance;
     spent_ += count;
   }
-  int64_t spent() const override { return spent_; }
-  ItemScores scores() const override {
-    const auto weight = static_cast<double>(spent_);
-    return {.log_p = sum_ / weight, .std_error = variance_.sqrt() / weight};
-  }
-  int64_t unit() const override { return 4; }
-  int64_t first() const override { return options_.times; }
-  double cost() const override { return evaluation_cost(flow_) * static_cast<double>(labels_.size(0)); }
 
- private:
-  static constexpr int64_t kCallsAtOnce = 8;  // between two looks at the clock
   Flow flow_;
   TimeDensity density_;
   FreeOptions options_;

@@ -29,8 +29,9 @@ class Refinement {
   virtual double cost() const = 0;
 };
 
-/// Times of the simulation-free bound of different labelings [K, n]. Rounds have strata of their own; their estimates
-/// are averaged by their number of evaluations. A first round is what FreeBound gives.
+/// Times of the simulation-free bound of different labelings [K, n]. They come in rounds with strata of their own, at
+/// most as many at a time as fit into some tens of megabytes; the rounds' estimates are averaged by their number of
+/// evaluations. A first round is what FreeBound gives.
 std::unique_ptr<Refinement> refine_free_bound(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
                                               const torch::Tensor& labels);
 

@@ -86,6 +86,29 @@ TEST(Refine, RoundsHaveNoiseOfTheirOwn) {
   EXPECT_EQ(round_seed(7, 0), 7U);
 }
 
+TEST(Refine, ManyEvaluationsComeInRoundsThatFitIntoMemory) {
+  // A flow that knows nothing, on so many variables that 2,048 evaluations of an item are two rounds.
+  const Space space = Space::uniform(Layout::image, {32, 32}, 2);
+  const FieldFunction nothing = [](const torch::Tensor& v, const torch::Tensor&) { return torch::zeros_like(v); };
+  const Flow flow{.space = space,
+                  .path = make_e_geodesic(0.01),
+                  .options = torch::kFloat32,
+                  .endpoint = nothing,
+                  .velocity = nothing};
+  const auto labels = test::some_labels(space, 1);
+  const auto refinement = refine_free_bound(flow, TimeDensity(1.0), {.seed = 5}, labels);
+  int64_t total = 0;
+  refinement->spend(2048, [&](int64_t, int64_t all) { total = all; });
+  EXPECT_EQ(refinement->spent(), 2048);
+  EXPECT_EQ(total, 2) << "an item in two rounds";
+  double mean = 0.0;
+  for (const int64_t round : {0, 1}) {
+    const FreeBound bound(flow, TimeDensity(1.0), {.times = 1024, .seed = round_seed(5, round)});
+    mean += 0.5 * bound(labels).log_p.item<double>();
+  }
+  EXPECT_NEAR(refinement->scores().log_p.item<double>(), mean, 1e-9 * std::abs(mean));
+}
+
 TEST(Refine, DrawsGoOnWhereTheyStopped) {
   const Setting s;
   const FlowBoundOptions options{.trace = {.kind = TraceKind::hutchinson}, .draws = 6, .panels = 1};
