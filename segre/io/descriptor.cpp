@@ -83,6 +83,7 @@ int DescriptorStream::overflow(int byte) {
 }
 
 std::streamsize DescriptorStream::xsputn(const char* bytes, std::streamsize count) {
+  if (count <= 0) return 0;  // an empty tensor has no address
   if (count > epptr() - pptr()) sync();
   if (count > epptr() - pptr()) {
     put(bytes, static_cast<size_t>(count));  // large: past the buffer
