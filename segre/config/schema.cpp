@@ -100,18 +100,23 @@ class TomlGuard {
   void check() {
     while (at_ < toml_.size()) {
       const char c = toml_[at_];
-      if (c == '"' || c == '\'') {
+      if ((c == '"' || c == '\'') && may_begin_text()) {
         skip_text(c);
+        before_ = c;
       } else if (c == '#') {
         at_ = std::min(toml_.find('\n', at_), toml_.size());
       } else {
         check_outside(c);
+        if (c != ' ' && c != '\t' && c != '\r' && !is_byte_order_mark()) before_ = c;
         ++at_;
       }
     }
   }
 
  private:
+  // A quotation mark behind anything else is part of it, and what follows is still outside.
+  bool may_begin_text() const { return std::string_view("\n=,[{.").find(before_) != std::string_view::npos; }
+
   void check_outside(char c) {
     if (c == '\n') {
       ++line_;
@@ -147,6 +152,7 @@ class TomlGuard {
   const std::string& toml_;
   const std::string& name_;
   size_t at_ = 0;
+  char before_ = '\n';  // the last that is not blank
   int64_t line_ = 1;
   int64_t dots_ = 0;
 };

@@ -172,6 +172,7 @@ TEST(ConfigSchemaErrors, LettersBeyondAsciiOutsideOfTextsAreRefused) {
   EXPECT_EQ(read_error("größe = 1"), "run.toml:1: " + message);
   EXPECT_EQ(read_error("seed = 1\xc2\xa0"), "run.toml:1: " + message);
   EXPECT_EQ(read_error("data.name = \"\"\"x\ny\"\"\"ä"), "run.toml:2: " + message);
+  EXPECT_EQ(read_error("seed = 0_0\"'tä"), "run.toml:1: " + message) << "a quotation mark opens no text behind a value";
   EXPECT_EQ(set_error("seed=1ä"), "--set: seed = '1ä': expected a whole number from 0 to 100");
 }
 
@@ -182,6 +183,8 @@ TEST(ConfigSchemaErrors, LettersBeyondAsciiInTextsAndCommentsAreTaken) {
   EXPECT_EQ(bound.seed, 3);
   bound.schema.read_text("data.name = \"\"\"a\\\"\"\" ü\"\"\"\n", "f");
   EXPECT_EQ(bound.name, "a\"\"\" ü");
+  bound.schema.read_text("\xef\xbb\xbf\"data\".name = \"é\"", "f");
+  EXPECT_EQ(bound.name, "é");
   bound.schema.set("data.name=über");
   EXPECT_EQ(bound.name, "über");
 }
