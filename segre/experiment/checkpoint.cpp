@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
+#include "segre/core/json_number.h"
 #include "segre/core/version.h"
 #include "segre/io/json_file.h"
 
@@ -39,21 +40,13 @@ auto reading(const fs::path& file, Read&& read) {
   }
 }
 
-// A whole number; nlohmann would round 1.5 and take true for 1.
-int64_t whole_number(const nlohmann::json& json, const char* key) {
-  const auto& value = json.at(key);
-  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX))
-    fail_input(key, " is ", value.dump(), ", a whole number was expected");
-  return value.get<int64_t>();
-}
-
 void check_format(const nlohmann::json& json) {
-  if (const int64_t format = whole_number(json, "format"); format != kFormat)
+  if (const int64_t format = json_integer(json.at("format"), "format"); format != kFormat)
     fail_input("format ", format, ", this segre reads format ", kFormat);
 }
 
 int64_t read_step(const nlohmann::json& json, const fs::path& checkpoint) {
-  const int64_t step = whole_number(json, "step");
+  const int64_t step = json_integer(json.at("step"), "step");
   if (const auto named = step_in_name(checkpoint); named != step)
     fail_input("step ", step, " in a folder named ", checkpoint.filename().string(),
                "; the two belong to different checkpoints");
