@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "segre/core/progress.h"
+#include "segre/core/parallel.h"
 #include "segre/core/tuning.h"
 #include "segre/core/version.h"
 #include "segre/experiment/experiment.h"
@@ -38,7 +39,7 @@ int main(int argc, char** argv) {
   std::cout << nlohmann::json{{"case", "train_mlp"},
                               {"who", "segre"},
                               {"revision", segre::revision()},
-                              {"threads", at::get_num_threads()},
+                              {"threads", n_threads()},
                               {"batch", experiment.train.batch},
                               {"steps_per_second", rate},
                               {"last_loss", loss}}

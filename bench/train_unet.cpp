@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "segre/core/memory.h"
+#include "segre/core/parallel.h"
 #include "segre/core/progress.h"
 #include "segre/core/tuning.h"
 #include "segre/core/version.h"
@@ -66,7 +67,7 @@ int run(int argc, char** argv) {
                               {"config", argv[1]},
                               {"revision", segre::revision()},
                               {"device", argv[6]},
-                              {"threads", at::get_num_threads()},
+                              {"threads", n_threads()},
                               {"batch", experiment.train.batch},
                               {"samples_per_second", rates[rates.size() / 2]},
                               {"min", rates.front()},

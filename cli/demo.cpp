@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
+#include "segre/core/parallel.h"
 #include "segre/core/progress.h"
 #include "segre/core/text.h"
 #include "segre/core/version.h"
@@ -241,7 +242,7 @@ void demo(const DemoArguments& arguments, const Context& context) {
 
   Page page("segre: joint distributions learned by flow matching");
   page.text(concat("Three toy distributions, trained and sampled on this machine in ",
-                   format_seconds(now_seconds() - start), " with ", at::get_num_threads(), " threads (segre ",
+                   format_seconds(now_seconds() - start), " with ", n_threads(), " threads (segre ",
                    release(), ", revision ", revision(), ")."));
   show_summary(page, outcomes);
   show_flow(page, outcomes[0]);

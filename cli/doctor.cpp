@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
+#include "segre/core/parallel.h"
 #include "segre/core/version.h"
 #include "segre/experiment/run.h"
 
@@ -43,7 +44,7 @@ void add_doctor(CLI::App& app, Context& /*context*/) {
     std::cout << "segre      " << release() << " (" << revision() << ")\n"
               << "torch      " << TORCH_VERSION << "\n"
               << "cuda       " << describe_cuda() << "\n"
-              << "threads    " << at::get_num_threads() << "\n"
+              << "threads    " << n_threads() << "\n"
               << "isa        " << at::get_cpu_capability() << "\n"
               << "memory     " << format_bytes(available_memory(torch::kCPU)) << " free\n"
               << "plotly.js  " << describe_plotly() << "\n";

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
+#include "segre/core/parallel.h"
 #include "segre/core/tuning.h"
 
 namespace {
@@ -26,6 +27,7 @@ constexpr AddCommand kCommands[] = {
 
 constexpr int kRunFailed = 1;
 constexpr int kBadInput = 2;
+constexpr int kMostThreads = 1024;
 
 int report(const std::string& message, int code) {
   // LibTorch's own errors carry a stack trace; the first line says what happened.
@@ -55,6 +57,18 @@ void require_decimal_numbers(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) require_decimal_numbers(*command);
 }
 
+// Threads are the same thing to every command.
+void add_threads(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    if (command->get_name() == "version") continue;
+    command
+        ->add_option_function<int>("--threads", [](int count) { segre::set_threads(count); },
+                                   segre::concat("threads that share the work on the CPU (", segre::n_threads(),
+                                                 "; results do not depend on it)"))
+        ->check(CLI::Range(1, kMostThreads));
+  }
+}
+
 // A program may be started without standard streams (>&-). The next file opened would take their place, and what is
 // printed would end up in it.
 void fill_standard_streams() {
@@ -71,6 +85,7 @@ int run(int argc, char** argv) {
   segre::cli::Context context;
   for (int k = 0; k < argc; ++k) context.command_line += (k > 0 ? " " : "") + std::string(argv[k]);
   for (const AddCommand add : kCommands) add(app, context);
+  add_threads(app);
   require_decimal_numbers(app);
   try {
     app.parse(argc, argv);

@@ -52,21 +52,26 @@ Gathered gather(const TrainArguments& arguments) {
   return gather_experiment(asked_before(RunDirectory(arguments.out)), arguments.data, set);
 }
 
+// How good it is, and what to do with it.
+void print_end(const TrainArguments& arguments, const Space& space, const TrainResult& result, double seconds) {
+  std::cerr << "trained " << result.steps << " steps in " << format_seconds(seconds) << " into " << arguments.out << '\n';
+}
+
 void train(const TrainArguments& arguments, const Context& context) {
+  const double start = now_seconds();
   const OutputFolder out("--out", arguments.out);
   const RunDirectory run(out.path());
   run.lock().reset();  // whether another process writes there is said before the data are read
   const auto [experiment, source] = gather(arguments);
-  TrainRunOptions options{
-      .device = arguments.device, .resume = arguments.resume, .command = context.command_line, .source = source};
+  TrainRunOptions options{.device = arguments.device,
+                          .started = start,
+                          .resume = arguments.resume,
+                          .command = context.command_line,
+                          .source = source};
   if (!arguments.max_time.empty()) options.max_seconds = parse_duration("--max-time", arguments.max_time);
-  const double start = now_seconds();
-  const int64_t steps = train_run(experiment, run, options);
-  Experiment resolved;
-  schema_of(resolved).read_file(run.config());
-  std::cerr << "trained " << steps << " steps in " << format_seconds(now_seconds() - start) << " into " << arguments.out
-            << '\n';
-  if (steps < resolved.train.steps) {
+  const TrainResult result = train_run(experiment, run, options);
+  print_end(arguments, source->space(), result, now_seconds() - start);
+  if (!result.finished) {
     std::cerr << "stopped by a signal and saved; continue with: segre train --out " << arguments.out << " --resume\n";
     throw Stopped{InterruptGuard::signal()};
   }

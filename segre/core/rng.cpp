@@ -4,6 +4,7 @@
 #include <array>
 
 #include "segre/core/error.h"
+#include "segre/core/parallel.h"
 #include "segre/core/philox.h"
 #include "segre/kernels/simd.h"
 
@@ -90,7 +91,7 @@ torch::Tensor fill(torch::Tensor out, detail::Draw draw, const RandomStream& ran
     return out;
   }
   constexpr int64_t kGrain = 1 << 14;
-  at::parallel_for(0, out.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, out.numel(), kGrain, [&](int64_t begin, int64_t end) {
     detail::fill_cpu(data + begin, end - begin, draw, random, first_index + static_cast<uint64_t>(begin));
   });
   return out;

@@ -1,6 +1,7 @@
 #include "segre/core/text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <numeric>
 #include <sstream>
@@ -50,6 +51,16 @@ std::string fixed(double value, int digits) {
   std::ostringstream out;
   out << std::fixed << std::setprecision(digits) << value;
   return out.str();
+}
+
+std::string plain_digits(double value, int digits) {
+  if (value == 0.0 || !std::isfinite(value)) return fixed(value, 0);
+  // Through text, which knows best what 9.996 rounds to.
+  std::ostringstream out;
+  out << std::scientific << std::setprecision(digits - 1) << value;
+  const double rounded = std::stod(out.str());
+  const int exponent = static_cast<int>(std::floor(std::log10(std::abs(rounded)) + 1e-9));
+  return fixed(rounded, std::max(0, digits - 1 - exponent));
 }
 
 std::string wrap(const std::string& text, size_t width) {

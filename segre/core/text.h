@@ -14,6 +14,10 @@ std::string join(const std::vector<std::string>& pieces, const std::string& sepa
 /// A number with so many digits after the point: fixed(0.5, 3) is "0.500".
 std::string fixed(double value, int digits);
 
+/// A number with so many digits that count, never with an exponent: plain_digits(213247.0, 3) is "213000",
+/// plain_digits(0.0123456, 3) is "0.0123".
+std::string plain_digits(double value, int digits);
+
 /// The words of a text in lines of at most `width` characters, a longer word on a line of its own.
 std::string wrap(const std::string& text, size_t width);
 

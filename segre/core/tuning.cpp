@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include "segre/core/parallel.h"
 #include "segre/core/torch.h"
 
 namespace segre {
@@ -11,6 +12,8 @@ void tune_process() {
   mallopt(M_MMAP_THRESHOLD, kKeepBelow);
   mallopt(M_TRIM_THRESHOLD, kKeepBelow);
   at::globalContext().setFlushDenormal(true);
+  set_threads(at::get_num_threads());
+  at::set_num_threads(1);
   at::globalContext().setAllowTF32CuDNN(false);  // float32 is float32 in convolutions too; bfloat16 is asked for
 }
 

@@ -4,6 +4,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
+#include "segre/core/parallel.h"
 
 namespace segre {
 namespace {
@@ -34,7 +35,7 @@ class GeneratedSource final : public DataSource {
                    concat(count, " items of the ", space_.describe()), torch::kCPU);
     auto labels = torch::empty({count, n}, torch::kInt64);
     auto* out = labels.data_ptr<int64_t>();
-    at::parallel_for(0, count, /*grain_size=*/16, [&](int64_t begin, int64_t end) {
+    parallel_for(0, count, /*grain_size=*/16, [&](int64_t begin, int64_t end) {
       std::vector<uint8_t> item(static_cast<size_t>(n));
       for (int64_t k = begin; k < end; ++k) {
         draw_(ItemRandom(random, first + static_cast<uint64_t>(k)), item.data());

@@ -10,6 +10,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
+#include "segre/core/parallel.h"
 #include "segre/data/label_dictionary.h"
 #include "segre/io/csv.h"
 
@@ -106,7 +107,7 @@ torch::Tensor JointSampler::draw(const RandomStream& random, uint64_t first_item
   auto* row = rows.data_ptr<int64_t>();
   const auto last = static_cast<int64_t>(cumulative_.size()) - 1;
   constexpr int64_t kGrain = 4096;
-  at::parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const double u = uniform_double(random, first_item + static_cast<uint64_t>(k)) * cumulative_.back();
       const auto at = std::upper_bound(cumulative_.begin(), cumulative_.end(), u);

@@ -7,6 +7,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
+#include "segre/core/parallel.h"
 
 namespace segre {
 namespace {
@@ -74,7 +75,7 @@ class MapReader {
  private:
   void read_batch(int64_t begin, int64_t end) {
     std::vector<Decoded> batch(end - begin);
-    at::parallel_for(begin, end, 1, [&](int64_t from, int64_t to) {
+    parallel_for(begin, end, 1, [&](int64_t from, int64_t to) {
       for (int64_t k = from; k < to; ++k) decode(files_[k], batch[k - begin]);
     });
     for (const Decoded& decoded : batch) {

@@ -89,8 +89,10 @@ ConfigSchema schema_of(Experiment& e) {
            "decay of the averaged weights that sampling uses; 0: the last weights");
   s.number("train.clip", &e.train.adam.clip, {0, 1e9}, Later::free, "largest norm of the gradient; 0: any");
   s.integer("watch.every", &e.watch.every, {0, 1e12}, Later::free,
-            "steps between validations; 0: a twentieth of the training");
+            "steps between validations; 0: so that they take little of the time, twenty at most");
   s.integer("watch.items", &e.watch.items, {1, 1e6}, Later::fixed, "held-out items a validation looks at");
+  s.integer("watch.evaluations", &e.watch.evaluations, {0, 1e9}, Later::free,
+            "evaluations of the network in a validation; 0: as many as the training's length allows, 512 at most");
   s.integer("watch.grid", &e.watch.grid, {0, 1024}, Later::free,
             "images in the pictures of samples on the way; 0: none");
   s.integer("watch.keep", &e.watch.keep, {1, 1e6}, Later::free, "last checkpoints kept, beside the best");

@@ -18,8 +18,9 @@ struct PathOptions {
 
 /// What is watched while training.
 struct WatchOptions {
-  int64_t every = 0;           ///< steps between validations; 0: a twentieth of the training
+  int64_t every = 0;           ///< steps between validations; 0: so that they take little of the time, twenty at most
   int64_t items = 512;         ///< held-out items a validation looks at
+  int64_t evaluations = 0;     ///< of the network in a validation; 0: as many as the training's length allows
   int64_t grid = 16;           ///< images in the pictures of samples made on the way; 0: none
   int64_t keep = 2;            ///< checkpoints kept beside the best
   double save_seconds = 30.0;  ///< time between checkpoints

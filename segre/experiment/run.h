@@ -8,6 +8,7 @@
 #include "segre/experiment/checkpoint.h"
 #include "segre/io/lock.h"
 #include "segre/path/time_density.h"
+#include "segre/train/validation.h"
 
 namespace segre {
 
@@ -92,17 +93,31 @@ void export_run(const std::filesystem::path& from, const std::filesystem::path& 
 /// How training is driven, beside the config.
 struct TrainRunOptions {
   std::string device = "cpu";
-  double max_seconds = 0.0;              ///< fit the number of steps into this time; 0: as configured
+  double max_seconds = 0.0;              ///< fit everything into this time; 0: as many steps as configured
+  double started = 0.0;                  ///< the now_seconds() that max_seconds counts from; 0: when train_run is called
   bool resume = false;                   ///< continue the run in the directory
   std::string command{};                 ///< kept in run.json
   std::shared_ptr<DataSource> source{};  ///< experiment.data, where it is open already
 };
 
+/// How a training went.
+struct TrainResult {
+  int64_t steps = 0;      ///< done in all
+  bool finished = false;  ///< or else a signal came
+  int64_t n_items = 0;    ///< learned from; 0: drawn without end
+  int64_t n_held_out = 0;
+  double independent_nats;  ///< -log p that independent variables, each with its label frequencies, give a held-out item on
+                            ///< average; NaN without any
+  double uniform_nats;      ///< that equal shares of all labels give any item
+  std::vector<ValidationPoint> validations{};  ///< made in this call, in their order
+};
+
 /// Trains an experiment into a directory: progress on stderr, metrics, checkpoints; SIGINT and SIGTERM save and stop.
-/// With max_seconds the schedule follows the clock and ends with it; the number of steps it came to is in config.toml.
-/// Every watch.every steps the averaged weights are validated and, for images, drawn from. Returns the steps done
-/// (fewer than train.steps where a signal came).
-int64_t train_run(Experiment experiment, const RunDirectory& run, const TrainRunOptions& options);
+/// With max_seconds the schedule follows the clock and ends with it, the last validation and checkpoint included;
+/// InputError if there is no time for a sensible number of steps. The number of steps it came to is in config.toml. Now
+/// and then (watch.every) the averaged weights are validated and, for images, drawn from. A run whose steps are all
+/// done is left as it is.
+TrainResult train_run(Experiment experiment, const RunDirectory& run, const TrainRunOptions& options);
 
 /// "cpu", "cuda", "cuda:1" -> device; InputError where it is not there.
 torch::Device parse_device(const std::string& name);

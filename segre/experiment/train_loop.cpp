@@ -1,11 +1,11 @@
 #include "segre/experiment/train_loop.h"
 
 #include <cmath>
-#include <iomanip>
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
+#include "segre/core/text.h"
 #include "segre/io/files.h"
 #include "segre/report/picture.h"
 
@@ -15,30 +15,39 @@ namespace {
 constexpr double kLookSeconds = 1.0;  // how often losses are fetched for the progress line
 constexpr double kMostSteps = 1e11;   // what --max-time may ask for, below what train.steps allows
 constexpr int64_t kLogEvery = 50;     // steps per line of metrics
-constexpr int64_t kValidations = 20;
 constexpr int64_t kPictureEvery = 4;  // validations
+// An evaluation costs a third of an item's training; sampling and validation are allowed half as much again.
+constexpr double kEvaluationShare = 0.5;
 const char* const kWindowName = "metrics.window";
 static_assert(kLogEvery <= Trainer::kLossRing);
 
-std::string rounded(double value) {
-  std::ostringstream out;
-  out << std::setprecision(4) << value;
-  return out.str();
+// Still to come.
+int64_t expected_steps(const Trainer& trainer, const Pace& pace, const TrainClock& clock) {
+  if (!clock.limited()) return trainer.options().steps - trainer.n_steps();
+  return pace.steps_within(clock.left(), trainer.options().batch);
 }
 
 }  // namespace
 
 TrainLoop::TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& trainer,
-                     std::optional<Validation> validation, double max_seconds)
+                     std::optional<Validation> validation, double independent, const Pace& pace,
+                     const TrainClock& clock)
     : experiment_(experiment),
       run_(run),
       trainer_(trainer),
       validation_(std::move(validation)),
-      max_seconds_(max_seconds),
+      independent_(independent),
+      clock_(clock),
+      plan_(plan_watch(expected_steps(trainer, pace, clock), trainer.options().batch,
+                       picture_evaluations(experiment, trainer.space()))),
       first_step_(trainer.n_steps()),
       log_(run.metrics(), trainer.n_steps(),
            experiment.watch.tensorboard ? run.path() / "tensorboard" : std::filesystem::path()),
-      best_loss_(run.best_loss()) {}
+      best_loss_(run.best_loss()),
+      validation_seconds_(kEvaluationShare * pace.item * static_cast<double>(experiment.watch.evaluations)),
+      picture_seconds_(kEvaluationShare * pace.item *
+                       static_cast<double>(picture_evaluations(experiment, trainer.space()))),
+      expected_step_(pace.seconds(trainer.options().batch)) {}
 
 void TrainLoop::load(const NamedTensors& state) {
   const auto at = state.find(kWindowName);
@@ -51,6 +60,8 @@ int64_t TrainLoop::operator()() {
   const InterruptGuard interrupt;
   recover_best();
   if (first_step_ == 0) save();  // from here on there is something to resume
+  clock_.begin_steps();
+  fit_into_time();
   Progress progress("train", total(), first_step_);
   while (trainer_.n_steps() < total() && !InterruptGuard::requested()) {
     trainer_.advance();
@@ -60,8 +71,7 @@ int64_t TrainLoop::operator()() {
     fit_into_time();
     if (validation_due()) validate();
     progress.set_total(total());
-    const double rate = static_cast<double>(step - first_step_) * static_cast<double>(trainer_.options().batch);
-    progress.update(step, concat("loss ", rounded(shown_loss_), "  ", rounded(rate / elapsed()), " items/s"));
+    progress.update(step, note());
     if (now_seconds() - last_save_ > experiment_.watch.save_seconds) save();
   }
   take_losses();
@@ -72,6 +82,16 @@ int64_t TrainLoop::operator()() {
   if (trainer_.n_steps() >= total() && !logged) write_metrics();
   run_.write_config(experiment_);
   return trainer_.n_steps();
+}
+
+// What a user knows how to read: nats of held-out items beside those of independent variables, once there are any.
+std::string TrainLoop::note() const {
+  const double items = static_cast<double>(n_new()) * static_cast<double>(trainer_.options().batch);
+  const std::string rate = concat(plain_digits(items / std::max(1e-9, clock_.training()), 3), " items/s");
+  if (validations_.empty()) return concat("loss ", plain_digits(shown_loss_, 4), "  ", rate);
+  std::string nats = concat("held out ", plain_digits(validations_.back().result.nats, 4), " nats");
+  if (std::isfinite(independent_)) nats += concat(" (independent ", plain_digits(independent_, 4), ")");
+  return concat(nats, "  ", rate);
 }
 
 // A run that was killed after it saved a checkpoint and before it marked it as the best: the log has its loss.
@@ -87,8 +107,9 @@ bool TrainLoop::validation_due() const {
   const int64_t step = trainer_.n_steps();
   if (step >= total()) return true;
   if (experiment_.watch.every > 0) return step % experiment_.watch.every == 0;
-  if (max_seconds_ > 0.0) return elapsed() >= static_cast<double>(n_validations_ + 1) * max_seconds_ / kValidations;
-  return step % std::max<int64_t>(kLogEvery, total() / kValidations) == 0;
+  if (!clock_.limited()) return step % std::max(kLogEvery, total() / plan_.validations) == 0;
+  const auto made = static_cast<double>(validations_.size());
+  return clock_.progress() * static_cast<double>(plan_.validations) >= made + 1.0;
 }
 
 void TrainLoop::take_losses() {
@@ -104,12 +125,12 @@ void TrainLoop::write_metrics() {
   take_losses();
   if (n_summed_ == 0) return;
   const int64_t step = trainer_.n_steps();
-  const auto rate = static_cast<double>(step - first_step_) / elapsed();
+  const auto rate = static_cast<double>(n_new()) / std::max(1e-9, clock_.training());
   nlohmann::json line{{"step", step},
                       {"loss", sum_ / static_cast<double>(n_summed_)},
                       {"lr", learning_rate(trainer_.options().schedule, step - 1, total())},
                       {"steps_per_second", rate},
-                      {"seconds", elapsed()}};
+                      {"seconds", clock_.elapsed()}};
   sum_ = 0.0;
   n_summed_ = 0;
   if (const double nats = trainer_.nats(); std::isfinite(nats)) line["nats"] = nats;
@@ -120,7 +141,9 @@ void TrainLoop::validate() {
   if (!validation_) return;
   take_losses();
   const int64_t step = trainer_.n_steps();
-  const auto result = (*validation_)(trainer_.average());
+  ValidationResult result{};
+  validation_seconds_ = clock_.watch([&] { result = (*validation_)(trainer_.average()); });
+  validations_.push_back({step, result});
   nlohmann::json line{{"step", step}, {"validation_loss", result.loss}, {"validation_nats", result.nats}};
   if (std::isfinite(result.nats_error)) line["validation_nats_error"] = result.nats_error;  // unknown for one item
   log_.add(line);
@@ -129,7 +152,8 @@ void TrainLoop::validate() {
     save();
     run_.mark_best(step, result.loss);
   }
-  if (++n_validations_ % kPictureEvery == 0 || step >= total()) draw_samples(step);
+  const bool on_the_way = plan_.pictures && validations_.size() % kPictureEvery == 0;
+  if (on_the_way || step >= total()) picture_seconds_ = clock_.watch([&] { draw_samples(step); });
 }
 
 // Pictures of the averaged weights, which validation has just put into its model.
@@ -150,17 +174,22 @@ void TrainLoop::draw_samples(int64_t step) {
 }
 
 // With a time limit the schedule follows the clock: the share of the steps done is the share of the time gone, so the
-// learning rate falls as evenly as the clock goes, whatever validations and checkpoints cost in between.
+// learning rate falls as evenly as the clock goes. Time for the last validation, picture and checkpoint is left.
 void TrainLoop::fit_into_time() {
-  if (max_seconds_ <= 0.0) return;
-  const auto done = static_cast<double>(trainer_.n_steps());
-  const auto new_steps = static_cast<double>(trainer_.n_steps() - first_step_);
-  const double left = max_seconds_ - elapsed();
-  const double fitting = left > 0.0 ? std::max(1.0, new_steps * left / elapsed()) : 0.0;
-  trainer_.set_total_steps(static_cast<int64_t>(std::min(kMostSteps, done + fitting)));
+  if (!clock_.limited()) return;
+  const double end = validation_seconds_ + picture_seconds_ + save_seconds_;
+  const double left = (clock_.left() - end) * (1.0 - kWatchShare * (1.0 - clock_.progress()));
+  const double step = n_new() > 0 ? clock_.training() / static_cast<double>(n_new()) : expected_step_;
+  const double fitting = left > 0.0 ? std::max(1.0, left / std::max(1e-9, step)) : 0.0;
+  trainer_.set_total_steps(static_cast<int64_t>(std::min(kMostSteps, static_cast<double>(trainer_.n_steps()) + fitting)));
 }
 
 void TrainLoop::save() {
+  save_seconds_ = clock_.watch([&] { write_checkpoint(); });
+  last_save_ = now_seconds();
+}
+
+void TrainLoop::write_checkpoint() {
   take_losses();  // a step whose loss is not finite is found before its state is kept
   auto state = trainer_.state();
   state[kWindowName] = torch::tensor({sum_, static_cast<double>(n_summed_)}, torch::kFloat64);
@@ -168,13 +197,12 @@ void TrainLoop::save() {
   // then.
   experiment_.train.steps = total();
   try {
-    if (max_seconds_ > 0.0) run_.write_config(experiment_);
+    if (clock_.limited()) run_.write_config(experiment_);
     run_.save(trainer_.n_steps(), state, trainer_.space(), experiment_);
   } catch (const FileError& error) {
     if (!run_.latest()) throw;
     fail(error.what(), "; the last checkpoint is kept, --resume continues from it");
   }
-  last_save_ = now_seconds();
 }
 
 }  // namespace segre

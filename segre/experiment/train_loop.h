@@ -1,8 +1,10 @@
 #pragma once
 
-#include "segre/core/progress.h"
+#include "segre/experiment/pace.h"
 #include "segre/experiment/run.h"
 #include "segre/experiment/run_log.h"
+#include "segre/experiment/train_clock.h"
+#include "segre/experiment/watch_plan.h"
 #include "segre/train/validation.h"
 
 namespace segre {
@@ -11,43 +13,55 @@ namespace segre {
 /// draws pictures, saves.
 class TrainLoop {
  public:
-  /// `validation` may be empty.
+  /// `validation` may be empty. `independent` is what independent variables give the held-out items, in nats, NaN where
+  /// it is not known: shown beside what the network gives. `pace` is what steps are expected to take under a time
+  /// limit.
   TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& trainer, std::optional<Validation> validation,
-            double max_seconds);
+            double independent, const Pace& pace, const TrainClock& clock);
 
   /// Trains to the end or to a signal; returns the steps done.
   int64_t operator()();
   /// Takes up where a checkpoint's state ended.
   void load(const NamedTensors& state);
+  /// The validations made, in their order.
+  const std::vector<ValidationPoint>& validations() const { return validations_; }
 
  private:
   int64_t total() const { return trainer_.options().steps; }
-  double elapsed() const { return now_seconds() - start_; }
+  int64_t n_new() const { return trainer_.n_steps() - first_step_; }
   bool validation_due() const;
+  std::string note() const;
   void take_losses();
   void write_metrics();
   void validate();
   void draw_samples(int64_t step);
   void fit_into_time();
   void save();
+  void write_checkpoint();
   void recover_best();
 
   Experiment& experiment_;
   const RunDirectory& run_;
   Trainer& trainer_;
   std::optional<Validation> validation_;
-  double max_seconds_;
+  double independent_;
+  TrainClock clock_;
+  WatchPlan plan_;
   int64_t first_step_;
   RunLog log_;
   double best_loss_;
-  double start_ = now_seconds();
   double last_save_ = now_seconds();
   double last_look_ = now_seconds();
+  // What the end will take, which the time limit leaves room for: as expected, then as last seen.
+  double validation_seconds_;
+  double picture_seconds_;
+  double save_seconds_ = 0.0;
+  double expected_step_;
   // Losses since the last line of metrics. Saved with checkpoints, so that a resumed run writes the same lines.
   double sum_ = 0.0;
   int64_t n_summed_ = 0;
   double shown_loss_ = 0.0;
-  int64_t n_validations_ = 0;
+  std::vector<ValidationPoint> validations_;
 };
 
 }  // namespace segre

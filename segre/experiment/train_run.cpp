@@ -1,14 +1,18 @@
 #include <torch/version.h>
 
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
+#include "segre/core/parallel.h"
 #include "segre/core/version.h"
+#include "segre/data/label_counts.h"
 #include "segre/experiment/resume.h"
 #include "segre/experiment/run.h"
 #include "segre/experiment/train_loop.h"
 #include "segre/experiment/training_data.h"
+#include "segre/ood/measures.h"
 
 namespace segre {
 namespace {
@@ -20,7 +24,7 @@ std::optional<Validation> make_validation(const Experiment& experiment, const Tr
   Model model = make_model(experiment, data.source->space(), device);
   if (const auto type = compute_type(experiment.net, device); type != torch::kFloat32)
     model.field().reduce_precision(type);
-  return Validation(std::move(model), data.held_out, experiment.train.objective, t_max);
+  return Validation(std::move(model), data.held_out, experiment.train.objective, t_max, experiment.watch.evaluations);
 }
 
 // The checkpoint that training starts from; none for a new run.
@@ -41,9 +45,62 @@ void require_same_training(const std::filesystem::path& run, const CheckpointDes
   require_same_data(run, before, experiment, data);
 }
 
+// What independent variables give the held-out items; NaN where there are none.
+double independent_nats(const TrainingData& data) {
+  if (!data.held_out.defined()) return std::numeric_limits<double>::quiet_NaN();
+  const Space& space = data.source->space();
+  constexpr int64_t kLook = 100'000;
+  const int64_t n = data.source->n_items();
+  const auto counts = count_labels(*data.source, n == 0 ? kLook : std::min(n, kLook));
+  return simple_models(space, counts).front().of(data.held_out).mean().item<double>();
+}
+
+double uniform_nats(const Space& space) {
+  double nats = 0.0;
+  for (int64_t i = 0; i < space.n_variables(); ++i) nats += std::log(static_cast<double>(space.n_labels(i)));
+  return nats;
+}
+
+// A time limit that leaves next to no steps is said before any is made.
+Pace pace_within(const Experiment& experiment, const DataSource& source, torch::Device device, double left) {
+  constexpr double kProbeShare = 0.02;
+  constexpr double kFewestSteps = 20;
+  const Pace pace = measure_pace(experiment, source, device, std::min(1.0, kProbeShare * left));
+  const double step = pace.seconds(experiment.train.batch);
+  if (const double needed = kFewestSteps * step / (1.0 - 2.0 * kWatchShare); needed > left)
+    fail_input("--max-time is too short: a step of ", experiment.train.batch, " items takes about ",
+               format_seconds(step), " here, and ", format_seconds(left), " are left for fewer than ", kFewestSteps,
+               " of them; give ", format_seconds(std::ceil(5.0 * needed)), ", or a smaller net.* or train.batch");
+  return pace;
+}
+
+// The evaluations of a validation: as the run had them, or as many as its length allows.
+int64_t resolve_evaluations(const Experiment& experiment, const std::optional<CheckpointDescription>& before,
+                            const Space& space, double seconds, const Pace& pace) {
+  if (experiment.watch.evaluations > 0) return experiment.watch.evaluations;
+  constexpr int64_t kBefore = 512;  // in runs that do not say
+  if (before) return before->experiment.watch.evaluations > 0 ? before->experiment.watch.evaluations : kBefore;
+  const int64_t batch = experiment.train.batch;
+  const int64_t steps = seconds > 0.0 ? pace.steps_within(seconds, batch) : experiment.train.steps;
+  return plan_watch(steps, batch, picture_evaluations(experiment, space)).evaluations;
+}
+
+void write_info(const RunDirectory& run, const Experiment& experiment, const TrainRunOptions& options,
+                const Model& model) {
+  run.write_info({{"command", options.command},
+                  {"release", release()},
+                  {"revision", revision()},
+                  {"seed", experiment.seed},
+                  {"device", options.device},
+                  {"threads", n_threads()},
+                  {"torch", TORCH_VERSION},
+                  {"parameters", n_parameters(model.field())}});
+}
+
 }  // namespace
 
-int64_t train_run(Experiment experiment, const RunDirectory& directory, const TrainRunOptions& options) {
+TrainResult train_run(Experiment experiment, const RunDirectory& directory, const TrainRunOptions& options) {
+  TrainClock clock(options.started > 0.0 ? options.started : now_seconds(), options.max_seconds);
   const torch::Device device = parse_device(options.device);
   std::unique_ptr<ProcessLock> lock;
   if (std::filesystem::exists(directory.path())) lock = directory.lock();
@@ -55,6 +112,20 @@ int64_t train_run(Experiment experiment, const RunDirectory& directory, const Tr
   experiment.train.epochs = 0;  // resolved
   const auto fingerprint = fingerprint_of(*source, experiment.data, experiment.validation, data.held_out);
   if (before) require_same_training(directory.path(), *before, experiment, source->space(), fingerprint);
+  TrainResult result{.n_items = data.source->n_items(),
+                     .n_held_out = data.held_out.defined() ? data.held_out.size(0) : 0,
+                     .independent_nats = independent_nats(data),
+                     .uniform_nats = uniform_nats(source->space())};
+  if (before && before->step == experiment.train.steps && !clock.limited()) {
+    std::cerr << directory.path().string() << ": all " << before->step
+              << " steps were done before; nothing was done now (--set train.steps=N with a larger N, or --max-time, "
+                 "trains on)\n";
+    result.steps = before->step;
+    result.finished = true;
+    return result;
+  }
+  const Pace pace = clock.limited() ? pace_within(experiment, *data.source, device, clock.left()) : Pace();
+  experiment.watch.evaluations = resolve_evaluations(experiment, before, source->space(), clock.limited() ? clock.left() : 0.0, pace);
   RunDirectory run = directory;
   run.set_data(fingerprint);
   const Model model = make_model(experiment, data.source->space(), device);
@@ -68,24 +139,17 @@ int64_t train_run(Experiment experiment, const RunDirectory& directory, const Tr
   if (before) {
     state = read_training_state(*before, trainer.state());
     trainer.load(state);
-    if (before->step == experiment.train.steps)
-      std::cerr << run.path().string() << ": all " << before->step
-                << " steps are done; --set train.steps=N with a larger N trains on\n";
   }
   run.create();
   run.write_config(experiment);
-  run.write_info({{"command", options.command},
-                  {"release", release()},
-                  {"revision", revision()},
-                  {"seed", experiment.seed},
-                  {"device", options.device},
-                  {"threads", at::get_num_threads()},
-                  {"torch", TORCH_VERSION},
-                  {"parameters", n_parameters(model.field())}});
+  write_info(run, experiment, options, model);
   TrainLoop loop(experiment, run, trainer, make_validation(experiment, data, device, trainer.t_max()),
-                 options.max_seconds);
+                 result.independent_nats, pace, clock);
   loop.load(state);
-  return loop();
+  result.steps = loop();
+  result.finished = result.steps >= trainer.options().steps;
+  result.validations = loop.validations();
+  return result;
 }
 
 }  // namespace segre

@@ -1,5 +1,6 @@
 #include "segre/kernels/adam_kernel.h"
 
+#include "segre/core/parallel.h"
 #include "segre/kernels/simd.h"
 
 namespace segre::kernels {
@@ -34,7 +35,7 @@ void adam_(const torch::Tensor& weight, const torch::Tensor& gradient, const tor
   auto* v_at = v.data_ptr<float>();
   auto* a_at = average.data_ptr<float>();
   constexpr int64_t kGrain = 1 << 15;
-  at::parallel_for(0, weight.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, weight.numel(), kGrain, [&](int64_t begin, int64_t end) {
     adam_range(w_at + begin, g_at + begin, m_at + begin, v_at + begin, a_at + begin, end - begin, k);
   });
 }

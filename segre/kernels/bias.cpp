@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "segre/core/error.h"
+#include "segre/core/parallel.h"
 #include "segre/kernels/bias_parts.h"
 #include "segre/kernels/simd.h"
 
@@ -52,7 +53,7 @@ torch::Tensor column_sum_cpu(const torch::Tensor& x) {
   const auto partial = torch::empty({n_blocks, C}, x.options());
   const auto* from = x.data_ptr<float>();
   auto* to = partial.data_ptr<float>();
-  at::parallel_for(0, n_blocks, 8, [&](int64_t begin, int64_t end) {
+  parallel_for(0, n_blocks, 8, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) sum_rows(to + k * C, from + k * kRows * C, std::min(kRows, M - k * kRows), C);
   });
   auto sum = torch::empty({C}, x.options());
@@ -67,7 +68,7 @@ void add_bias_cpu(const torch::Tensor& h, const torch::Tensor& skip, const torch
   const auto* skip_at = skip.defined() ? skip.data_ptr<float>() : nullptr;
   const auto* bias_at = bias.data_ptr<float>();
   auto* out_at = out.data_ptr<float>();
-  at::parallel_for(0, h.size(0), kRows, [&](int64_t begin, int64_t end) {
+  parallel_for(0, h.size(0), kRows, [&](int64_t begin, int64_t end) {
     const int64_t at = begin * C;
     if (skip_at == nullptr) {
       add_rows(out_at + at, h_at + at, bias_at, end - begin, C);

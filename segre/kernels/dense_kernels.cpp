@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "segre/core/parallel.h"
 #include "segre/kernels/simd.h"
 
 namespace segre::kernels {
@@ -50,7 +51,7 @@ void shift_relu_(const torch::Tensor& x, const torch::Tensor& shift, bool relu) 
   const auto shift_here = shift.contiguous();
   auto* at = x.data_ptr<float>();
   const auto* by = shift_here.data_ptr<float>();
-  at::parallel_for(0, x.size(0), kRows, [&](int64_t begin, int64_t end) {
+  parallel_for(0, x.size(0), kRows, [&](int64_t begin, int64_t end) {
     shift_rows(at + begin * width, by + begin * stride, end - begin, width, stride, relu);
   });
 }
@@ -66,7 +67,7 @@ ReluGradient relu_gradient(const torch::Tensor& grad_in, const torch::Tensor& ou
   const auto* y = relu ? out.data_ptr<float>() : nullptr;
   auto* masked = result.gradient.data_ptr<float>();
   auto* sums = partial.data_ptr<float>();
-  at::parallel_for(0, n_blocks, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(0, n_blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const int64_t from = k * kRows;
       const int64_t rows = std::min(kRows, n - from);

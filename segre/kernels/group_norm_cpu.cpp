@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "segre/core/scalar_math.h"
+#include "segre/core/parallel.h"
 #include "segre/kernels/group_norm_parts.h"
 #include "segre/kernels/simd.h"
 
@@ -271,7 +272,7 @@ void backward_item(const GroupNormShape& shape, const float* dy, const float* x,
 void group_norm_forward_cpu(const GroupNormShape& shape, const float* x, const GroupNormWeights& weights, double eps,
                             float* y, float* mean, float* rstd) {
   const int64_t size = shape.pixels * shape.channels;
-  at::parallel_for(0, shape.items, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(0, shape.items, 1, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n)
       forward_item(shape, x + n * size, weights, n, eps, y + n * size, mean + n * shape.groups,
                    rstd + n * shape.groups);
@@ -282,7 +283,7 @@ void group_norm_backward_cpu(const GroupNormShape& shape, const float* dy, const
                              const GroupNormWeights& weights, const float* mean, const float* rstd, float* dx,
                              const GroupNormSums& sums) {
   const int64_t size = shape.pixels * shape.channels;
-  at::parallel_for(0, shape.items, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(0, shape.items, 1, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n)
       backward_item(shape, dy + n * size, x + n * size, weights, n, mean + n * shape.groups, rstd + n * shape.groups,
                     dx + n * size, sums);

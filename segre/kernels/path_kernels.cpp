@@ -4,6 +4,7 @@
 #include <array>
 
 #include "segre/core/error.h"
+#include "segre/core/parallel.h"
 #include "segre/core/scalar_math.h"
 #include "segre/kernels/simd.h"
 
@@ -158,7 +159,7 @@ void gaussian_path_(const torch::Tensor& noise, const Space& space, const torch:
   const auto* signal = a.data_ptr<float>();
   const auto* spread = s.data_ptr<float>();
   const auto* scale = kappa.data_ptr<float>();
-  at::parallel_for(0, noise.size(0), grain(S), [&](int64_t begin, int64_t end) {
+  parallel_for(0, noise.size(0), grain(S), [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) path_row(rows + b * S, offsets, n, beta + b * n, signal[b], spread[b], scale);
   });
 }
@@ -174,7 +175,7 @@ torch::Tensor scaled_softmax(const torch::Tensor& v, const Space& space, const t
   const auto* offsets = space.offsets().data_ptr<int64_t>();
   const auto* factor = scale.data_ptr<float>();
   const auto* reach = kappa.data_ptr<float>();
-  at::parallel_for(0, v.size(0), grain(S), [&](int64_t begin, int64_t end) {
+  parallel_for(0, v.size(0), grain(S), [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b)
       softmax_row(rows + b * S, in + b * S, offsets, space.n_variables(), factor[shared ? 0 : b], reach);
   });
@@ -201,7 +202,7 @@ CrossEntropy cross_entropy(const torch::Tensor& message, const torch::Tensor& v,
   auto* loss = out.loss.data_ptr<float>();
   auto* error = out.error.data_ptr<float>();
   auto* gradient = out.gradient.data_ptr<float>();
-  at::parallel_for(0, v.size(0), grain(S), [&](int64_t begin, int64_t end) {
+  parallel_for(0, v.size(0), grain(S), [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const RowLoss row = cross_entropy_row(gradient + b * S, m + b * S, x + b * S, offsets, n,
                                             factor == nullptr ? 0.0f : factor[b], reach, beta + b * n, importance[b]);
@@ -223,7 +224,7 @@ torch::Tensor endpoint_velocity(const torch::Tensor& message, const torch::Tenso
   const auto* offsets = space.offsets().data_ptr<int64_t>();
   const auto* reach = kappa.data_ptr<float>();
   auto* rows = out.data_ptr<float>();
-  at::parallel_for(0, v.size(0), grain(S), [&](int64_t begin, int64_t end) {
+  parallel_for(0, v.size(0), grain(S), [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b)
       velocity_row(rows + b * S, m + b * S, x + b * S, offsets, space.n_variables(), static_cast<float>(scale),
                    static_cast<float>(alpha), static_cast<float>(pull), reach);

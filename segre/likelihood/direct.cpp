@@ -5,7 +5,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
-#include "segre/core/one_thread.h"
+#include "segre/core/parallel.h"
 #include "segre/path/path_sample.h"
 #include "segre/simplex/lift.h"
 #include "segre/space/blocks.h"
@@ -74,9 +74,8 @@ void DirectSimulation::add(int64_t draws) {
                  concat("direct simulation of ", draws, " trajectories"), torch::kCPU);
   std::vector<Sums> blocks(n_blocks);
   const bool on_cpu = flow_.options.device().is_cpu();
-  at::parallel_for(0, n_blocks, on_cpu ? 1 : std::max<int64_t>(1, n_blocks), [&](int64_t begin, int64_t end) {
+  parallel_for(0, n_blocks, on_cpu ? 1 : std::max<int64_t>(1, n_blocks), [&](int64_t begin, int64_t end) {
     const torch::NoGradGuard no_grad_here;
-    const OneThread alone;
     for (int64_t block = begin; block < end; ++block) {
       const auto log_p =
           log_probabilities(static_cast<uint64_t>(n_draws_ + block * rows), std::min(rows, draws - block * rows));

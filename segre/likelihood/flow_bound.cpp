@@ -5,7 +5,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
-#include "segre/core/one_thread.h"
+#include "segre/core/parallel.h"
 #include "segre/likelihood/quadrature.h"
 #include "segre/path/path_sample.h"
 
@@ -205,9 +205,8 @@ LogWeights FlowBound::draws(const torch::Tensor& labels, int64_t first, int64_t 
   const auto n_spans = static_cast<int64_t>(spans.size());
   auto results = torch::empty({labels.size(0) * count, 3}, torch::kFloat64);
   const int64_t grain = flow_.options.device().is_cpu() ? 1 : std::max<int64_t>(1, n_spans);
-  at::parallel_for(0, n_spans, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, n_spans, grain, [&](int64_t begin, int64_t end) {
     const torch::NoGradGuard no_grad_here;
-    const OneThread alone;
     for (int64_t k = begin; k < end; ++k)
       results.narrow(0, spans[k].first, spans[k].count).copy_(results_of(spans[k], labels, seeds, first, count));
   });

@@ -2,7 +2,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
-#include "segre/core/one_thread.h"
+#include "segre/core/parallel.h"
 #include "segre/path/path_sample.h"
 #include "segre/simplex/lift.h"
 #include "segre/space/blocks.h"
@@ -38,7 +38,7 @@ int64_t FreeBound::items_per_block() const {
   return flow_.options.device().is_cpu() ? 1 : std::max<int64_t>(1, endpoint_->rows() / options_.times);
 }
 
-int64_t FreeBound::items_per_call() const { return items_per_block() * at::get_num_threads(); }
+int64_t FreeBound::items_per_call() const { return items_per_block() * n_threads(); }
 
 struct FreeBound::Rows {
   int64_t n_items, n_pairs;
@@ -120,9 +120,8 @@ ItemScores FreeBound::operator()(const torch::Tensor& labels) const {
   std::vector<torch::Tensor> estimates(n_blocks);
   // On a GPU blocks have a fixed number of rows: one for many items. On the CPU each item is computed as if alone.
   const auto all_log_q = device.is_cpu() || N == 0 ? torch::Tensor() : log_q_of(labels.to(device));
-  at::parallel_for(0, n_blocks, device.is_cpu() ? 1 : std::max<int64_t>(1, n_blocks), [&](int64_t begin, int64_t end) {
+  parallel_for(0, n_blocks, device.is_cpu() ? 1 : std::max<int64_t>(1, n_blocks), [&](int64_t begin, int64_t end) {
     const torch::NoGradGuard no_grad_here;
-    const OneThread alone;
     for (int64_t block = begin; block < end; ++block) {
       const int64_t first = block * per_block;
       const int64_t last = std::min(N, first + per_block);

@@ -1,4 +1,5 @@
 #include "segre/likelihood/refine.h"
+#include "segre/core/parallel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -93,7 +94,7 @@ class FlowRefinement final : public Refinement {
   void spend(int64_t count, const OnProgress& on_progress) override {
     // On the CPU an item for each thread, on a GPU some thousand rows.
     const int64_t together =
-        flow_.options.device().is_cpu() ? at::get_num_threads() : std::max<int64_t>(1, 4096 / count);
+        flow_.options.device().is_cpu() ? n_threads() : std::max<int64_t>(1, 4096 / count);
     std::vector<LogWeights> parts;
     for_parts(labels_, together, on_progress,
               [&](const torch::Tensor& part) { parts.push_back(bound_.draws(part, spent_, count)); });
@@ -124,7 +125,7 @@ class DirectRefinement final : public Refinement {
       : flow_(flow), options_(options), simulation_(flow, labels, options) {}
 
   void spend(int64_t count, const OnProgress& on_progress) override {
-    const int64_t per_call = rows_per_block(flow_) * at::get_num_threads();
+    const int64_t per_call = rows_per_block(flow_) * n_threads();
     for (int64_t done = 0; done < count; done += per_call) {
       simulation_.add(std::min(per_call, count - done));
       if (on_progress) on_progress(std::min(count, done + per_call), count);

@@ -147,10 +147,10 @@ UNetField::Feature UNetField::upsample(const Feature& h) {
 }
 
 UNetField::Feature UNetField::residual(const Layer& layer, const Feature& h, const torch::Tensor& shift) const {
-  auto y = group_norm(h.x, layer.norm_in.weight, layer.norm_in.bias, {}, kNormGroups, NormActivation::silu);
+  auto y = group_norm(h.x, layer.norm_in.weight, layer.norm_in.bias, {}, plan_.groups, NormActivation::silu);
   auto out = convolve({y, h.height, h.width}, layer.conv_in.weight, 1);
   // The convolution's bias and the time embedding shift whole channels: the norm takes them along.
-  out.x = group_norm(out.x, layer.norm_out.weight, layer.norm_out.bias, shift + layer.conv_in.bias, kNormGroups,
+  out.x = group_norm(out.x, layer.norm_out.weight, layer.norm_out.bias, shift + layer.conv_in.bias, plan_.groups,
                      NormActivation::silu);
   out = convolve(out, layer.conv_out.weight, 1);
   if (!layer.skip.weight.defined()) {
@@ -166,7 +166,7 @@ UNetField::Feature UNetField::attention(const Layer& layer, const Feature& h) co
   const int64_t N = h.x.size(0);
   const int64_t T = h.x.size(1);
   const int64_t C = h.x.size(2);
-  const auto y = group_norm(h.x, layer.norm_in.weight, layer.norm_in.bias, {}, kNormGroups, NormActivation::none);
+  const auto y = group_norm(h.x, layer.norm_in.weight, layer.norm_in.bias, {}, plan_.groups, NormActivation::none);
   const auto qkv = add(torch::matmul(y, layer.qkv.weight.squeeze(2).t()), {}, layer.qkv.bias);
   // Channels are [head, (q, k, v), dimension]; attention wants [N, head, T, dimension], which is a view.
   const auto parts = qkv.view({N, T, heads_, 3, C / heads_}).unbind(3);
@@ -223,7 +223,7 @@ torch::Tensor UNetField::forward(const torch::Tensor& W, const torch::Tensor& t)
     skips.pop_back();
     h = run(stage, h, shifts);
   }
-  h.x = group_norm(h.x, last_norm_.weight, last_norm_.bias, {}, kNormGroups, NormActivation::silu);
+  h.x = group_norm(h.x, last_norm_.weight, last_norm_.bias, {}, plan_.groups, NormActivation::silu);
   h = convolve(h, padded(last_conv_.weight, 0), 1);
   const auto out = h.x.narrow(2, 0, plan_.n_labels).to(W.scalar_type()) + last_conv_.bias;
   return out.flatten(1);

@@ -7,6 +7,17 @@
 namespace segre {
 namespace {
 
+constexpr int64_t kNormGroups = 32;  // of the public implementation
+constexpr int64_t kLeastPerGroup = 4;
+
+// With fewer channels than the public implementation has. A norm over single channels would remove what is constant
+// over a channel, and that is what time adds; every level has a multiple of the channels, hence at least four per group.
+int64_t groups_of(const UNetOptions& options) {
+  const bool as_public = std::all_of(options.channel_mult.begin(), options.channel_mult.end(),
+                                     [&](int64_t factor) { return factor * options.channels % kNormGroups == 0; });
+  return as_public ? kNormGroups : options.channels / kLeastPerGroup;
+}
+
 // Builds the stages the way the public implementation numbers them.
 class Planner {
  public:
@@ -16,6 +27,7 @@ class Planner {
     plan_.width = width_ = space.shape()[1];
     plan_.channels = options.channels;
     plan_.n_embedding = 4 * options.channels;
+    plan_.groups = groups_of(options);
   }
 
   UNetPlan operator()() {
@@ -105,11 +117,11 @@ void check(const Space& space, const UNetOptions& options) {
       fail_input("net.channel_mult has ", options.channel_mult.size(), " levels, which halve the image to 1/", shrink,
                  "; height and width must be multiples of ", shrink, ", the data are ", space.shape()[0], "x",
                  space.shape()[1], " (the source option pad, or height and width, makes them so)");
+  if (groups_of(options) != kNormGroups && options.channels % kLeastPerGroup != 0)
+    fail_input("net.channels = ", options.channels, ": expected a multiple of ", kLeastPerGroup,
+               ", the channels of a group of the normalisation");
   for (const int64_t factor : options.channel_mult) {
     const int64_t channels = factor * options.channels;
-    if (channels % kNormGroups != 0)
-      fail_input("net.channels x net.channel_mult = ", channels, ": expected a multiple of ", kNormGroups,
-                 ", the groups of the normalisation");
     if (channels % options.heads != 0)
       fail_input("net.heads = ", options.heads, " does not divide the ", channels, " channels of a level");
   }

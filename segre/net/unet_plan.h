@@ -17,9 +17,6 @@ struct UNetOptions {
   int64_t heads = 4;                              ///< heads of attention
 };
 
-/// Groups of every normalisation, as in the public implementation.
-inline constexpr int64_t kNormGroups = 32;
-
 /// One layer of a UNet and the extent of its output.
 struct UNetLayer {
   enum class Kind { conv, residual, attention, down, up };
@@ -41,6 +38,8 @@ struct UNetPlan {
   int64_t width;
   int64_t channels;     ///< width of the time embedding's input
   int64_t n_embedding;  ///< and of its output
+  int64_t groups;       ///< of every normalisation: 32, as in the public implementation, or a quarter of `channels`
+                        ///< where some level's channels are no multiple of 32
   std::vector<Stage> input;
   Stage middle;
   std::vector<Stage> output;
@@ -49,8 +48,8 @@ struct UNetPlan {
   std::vector<UNetLayer> layers() const;
 };
 
-/// Plans a UNet for an image space. InputError where the image cannot be halved often enough, or channels do not
-/// divide by the groups of the norm or the heads.
+/// Plans a UNet for an image space. InputError where the image cannot be halved often enough, channels are no multiple
+/// of four, or a level's do not divide by the heads.
 UNetPlan plan_unet(const Space& space, const UNetOptions& options);
 
 /// What one item costs.

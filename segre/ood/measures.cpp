@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "segre/core/parallel.h"
 #include "segre/data/label_counts.h"
 #include "segre/io/deflate.h"
 
@@ -74,7 +75,7 @@ Measure compressed(const Space& space) {
             const auto here = labels.contiguous();
             const int64_t n = here.size(1);
             auto nats = torch::empty({here.size(0)}, torch::kFloat64);
-            at::parallel_for(0, here.size(0), /*grain_size=*/64, [&](int64_t begin, int64_t end) {
+            parallel_for(0, here.size(0), /*grain_size=*/64, [&](int64_t begin, int64_t end) {
               for (int64_t k = begin; k < end; ++k)
                 nats.data_ptr<double>()[k] =
                     kNatsPerByte *

@@ -5,7 +5,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
-#include "segre/core/one_thread.h"
+#include "segre/core/parallel.h"
 #include "segre/flow/row_blocks.h"
 #include "segre/oracle/joint_oracle.h"
 #include "segre/path/path_sample.h"
@@ -115,8 +115,7 @@ Samples Sampler::draw(uint64_t first, int64_t count) const {
   };
   // On the CPU a block is one thread's work: threads need not wait for each other at every operation.
   const int64_t grain = flow_.options.device().is_cpu() ? 1 : n_blocks;
-  at::parallel_for(0, n_blocks, grain, [&](int64_t begin, int64_t end) {
-    const OneThread alone;
+  parallel_for(0, n_blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) draw_part(k);
   });
   std::vector<torch::Tensor> labels;

@@ -1,10 +1,11 @@
 #include "segre/train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
-#include "segre/core/one_thread.h"
+#include "segre/core/parallel.h"
 
 namespace segre {
 namespace {
@@ -43,6 +44,17 @@ ObjectiveValue combine(std::vector<ObjectiveValue> shards) {
   fail("the loss is ", loss, " at step ", step, "; a smaller train.lr may help");
 }
 
+// Rows of a batch that are one thread's work. A function of the batch alone: gradients are added in the order of the
+// shards, so bits do not depend on the number of threads.
+int64_t rows_per_shard(const Field& field, int64_t batch) {
+  if (!field.buffers().empty()) return batch;  // batch normalisation needs the whole batch at once
+  constexpr int64_t kShards = 8;           // of a small batch, for as many threads
+  constexpr int64_t kNumbers = 1 << 18;    // of activations, below which a shard is mostly the cost of calling LibTorch
+  const int64_t worthwhile = kNumbers / std::max<int64_t>(1, field.n_activations());
+  const int64_t spread = std::max({(batch + kShards - 1) / kShards, worthwhile, int64_t{1}});
+  return std::min(field.shard_rows(), spread);
+}
+
 // Rows of S floats alive at once in a step: noise, path, softmax, logits, gradient and what autograd keeps.
 constexpr int64_t kRowsPerItem = 10;
 
@@ -66,7 +78,8 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
   const auto device = model_.options().device();
   // On the CPU only the shards under way are inside the network.
   const int64_t inside =
-      device.is_cpu() ? std::min(options_.batch, model_.field().shard_rows() * at::get_num_threads()) : options_.batch;
+      device.is_cpu() ? std::min(options_.batch, rows_per_shard(model_.field(), options_.batch) * n_threads())
+                      : options_.batch;
   require_memory(
       4.0 * (static_cast<double>(options_.batch) * static_cast<double>(kRowsPerItem * model_.space().n_coordinates()) +
              static_cast<double>(inside) * static_cast<double>(model_.field().n_activations())),
@@ -85,11 +98,9 @@ Trainer::~Trainer() = default;
 ObjectiveValue Trainer::evaluate_shards(const torch::Tensor& labels, const TimeLaw::Draw& time,
                                         uint64_t first_item) const {
   const int64_t n = labels.size(0);
-  // Batch normalisation needs the whole batch at once.
-  const int64_t rows = model_.field().buffers().empty() ? model_.field().shard_rows() : n;
+  const int64_t rows = rows_per_shard(model_.field(), n);
   std::vector<ObjectiveValue> shards((n + rows - 1) / rows);
-  at::parallel_for(0, static_cast<int64_t>(shards.size()), 1, [&](int64_t begin, int64_t end) {
-    const OneThread alone;
+  parallel_for(0, static_cast<int64_t>(shards.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const int64_t from = k * rows;
       const int64_t to = std::min(n, from + rows);

@@ -4,19 +4,25 @@
 #include <limits>
 
 #include "segre/core/one_thread.h"
+#include "segre/core/parallel.h"
 #include "segre/data/shuffle.h"
 
 namespace segre {
 namespace {
 
-constexpr uint64_t kSeed = 0;                // the same for every run
-constexpr int64_t kFewestEvaluations = 512;  // of few items, several each
+constexpr uint64_t kSeed = 0;  // the same for every run
+
+// At most `most` rows, evenly spaced.
+torch::Tensor spread_out(const torch::Tensor& labels, int64_t most) {
+  const int64_t n = labels.size(0);
+  return n <= most ? labels : labels.index_select(0, (torch::arange(most) * n).div(most, "floor"));
+}
 
 // One stratum of [0, 1) for each evaluation. An item's strata lie equally far apart, and which these are is drawn: with
 // strata rising by the item's number, a sorted file would show its first items early on the path only, its last ones
 // late only.
-torch::Tensor shuffled_times(int64_t n_items) {
-  const int64_t rounds = std::max<int64_t>(1, (kFewestEvaluations + n_items - 1) / n_items);
+torch::Tensor shuffled_times(int64_t n_items, int64_t evaluations) {
+  const int64_t rounds = std::max<int64_t>(1, (evaluations + n_items - 1) / n_items);
   const RandomStream random{kSeed, Purpose::validation_time};
   auto stratum = torch::empty({n_items}, torch::kInt64);
   for (int64_t k = 0; k < n_items; ++k) stratum.data_ptr<int64_t>()[k] = shuffled(random, 0, k, n_items);
@@ -26,10 +32,11 @@ torch::Tensor shuffled_times(int64_t n_items) {
 
 }  // namespace
 
-Validation::Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max)
+Validation::Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max,
+                       int64_t evaluations)
     : model_(std::move(model)),
-      labels_(labels.to(model_.options().device())),
-      times_(shuffled_times(labels.size(0))),
+      labels_(spread_out(labels, evaluations).to(model_.options().device())),
+      times_(shuffled_times(labels_.size(0), evaluations)),
       objective_(objective),
       t_max_(t_max),
       t1_(decision_time(model_.space(), model_.path())) {
@@ -61,8 +68,7 @@ ValidationResult Validation::operator()(const NamedTensors& weights) {
   const int64_t rows = on_cpu ? std::min<int64_t>(64, model_.field().shard_rows()) : 256;
   std::vector<torch::Tensor> parts((E + rows - 1) / rows);
   const auto n_parts = static_cast<int64_t>(parts.size());
-  at::parallel_for(0, n_parts, on_cpu ? 1 : n_parts, [&](int64_t begin, int64_t end) {
-    const OneThread alone;
+  parallel_for(0, n_parts, on_cpu ? 1 : n_parts, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) parts[k] = measure(k * rows, std::min(E, (k + 1) * rows));
   });
   const OneThread alone;  // sums of the same order for any number of threads

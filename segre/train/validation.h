@@ -12,13 +12,20 @@ struct ValidationResult {
   double nats_error;  ///< standard error of nats: items, times and noise together; NaN for a single item
 };
 
+/// The same at a step of a training.
+struct ValidationPoint {
+  int64_t step;
+  ValidationResult result;
+};
+
 /// Measures weights on items, times and noise that never change, so that values along a run, and of runs with the same
 /// data and path, compare without sampling noise between them. An item has one time or more, spread evenly over all
 /// times; which ones is shuffled, so that the order of the items says nothing about their times.
 class Validation {
  public:
-  /// `model` is its own copy: weights are put into its field. labels [K, n] int64.
-  Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max);
+  /// `model` is its own copy: weights are put into its field. labels [K, n] int64; of more than
+  /// `evaluations` items as many are used, fewer are evaluated several times each.
+  Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max, int64_t evaluations = 512);
   ValidationResult operator()(const NamedTensors& weights);
   const Model& model() const { return model_; }
 

@@ -49,7 +49,7 @@ std::string refused(const fs::path& run, const Experiment& e, std::shared_ptr<Da
 int64_t resumed(const fs::path& run, Experiment e, int64_t steps, std::shared_ptr<DataSource> source = nullptr) {
   const Threads one(1);
   e.train.steps = steps;
-  return train_run(e, RunDirectory(run), resuming(std::move(source)));
+  return train_run(e, RunDirectory(run), resuming(std::move(source))).steps;
 }
 
 Experiment with(const std::string& assignment, Experiment e = tiny_experiment()) {

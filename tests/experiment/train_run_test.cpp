@@ -78,7 +78,7 @@ TEST(TrainRun, LeavesEverythingARunIsMadeOf) {
   const Threads one(1);
   const ScratchFolder folder;
   const RunDirectory run(folder / "run");
-  EXPECT_EQ(train_run(tiny_experiment(), run, typed("segre train")), 12);
+  EXPECT_EQ(train_run(tiny_experiment(), run, typed("segre train")).steps, 12);
   EXPECT_EQ(run.latest()->filename(), "step-0000000000012");
   const auto info = nlohmann::json::parse(read_file(run.path() / "run.json"));
   EXPECT_EQ(info.at("command"), "segre train");
@@ -179,7 +179,7 @@ TEST(TrainRun, EpochsBecomeSteps) {
   TrainRunOptions options;
   options.source = make_dataset_source(test::stripes());  // 64 items, of which a twentieth is too few to hold out
   const RunDirectory run(folder / "run");
-  EXPECT_EQ(train_run(e, run, options), 6);
+  EXPECT_EQ(train_run(e, run, options).steps, 6);
   EXPECT_TRUE(entries(run, "validation_loss").empty());
   Experiment resolved;
   schema_of(resolved).read_file(run.config());
@@ -213,7 +213,7 @@ TEST(TrainRun, ResumesAnInterruptedRunToTheSameBits) {
   for (const int stopped_at : {1, 5, 11}) {
     const auto path = folder / concat("stopped-", stopped_at);
     make_interrupted_run(e, path, stopped_at);
-    EXPECT_EQ(train_run(e, RunDirectory(path), resuming()), 12);
+    EXPECT_EQ(train_run(e, RunDirectory(path), resuming()).steps, 12);
     EXPECT_TRUE(final_state(path) == final_state(folder / "whole")) << stopped_at;  // bytes are no use in a message
   }
 }
@@ -225,7 +225,7 @@ TEST(TrainRun, ResumingAFinishedRunChangesNothing) {
   train_run(tiny_experiment(), run, {});
   const auto before = final_state(run.path());
   const auto metrics = read_file(run.metrics());
-  EXPECT_EQ(train_run(tiny_experiment(), run, resuming()), 12);
+  EXPECT_EQ(train_run(tiny_experiment(), run, resuming()).steps, 12);
   EXPECT_TRUE(final_state(run.path()) == before);
   EXPECT_EQ(read_file(run.metrics()), metrics);
 }
@@ -256,7 +256,7 @@ TEST(TrainRun, APictureThatDoesNotFitStopsNothing) {
   const RunDirectory run(folder / "run");
   fs::create_directories(run.picture(12));  // a folder in the picture's place
   testing::internal::CaptureStderr();
-  EXPECT_EQ(train_run(e, run, options), 12);
+  EXPECT_EQ(train_run(e, run, options).steps, 12);
   EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),
                        "warning: " + run.picture(12).string() + ": is a directory, a file was expected; training"));
 }
@@ -267,7 +267,7 @@ TEST(TrainRun, FitsIntoTheTimeGivenAndKeepsTheStepsItCameTo) {
   Experiment e = tiny_experiment();
   e.train.steps = 1'000'000'000;
   const RunDirectory run(folder / "run");
-  const int64_t steps = train_run(e, run, within_seconds(1.5));
+  const int64_t steps = train_run(e, run, within_seconds(1.5)).steps;
   EXPECT_LT(steps, e.train.steps);
   Experiment resolved;
   schema_of(resolved).read_file(run.config());

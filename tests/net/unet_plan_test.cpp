@@ -54,13 +54,25 @@ TEST(UNetPlan, RefusesAnImageThatCannotBeHalvedOftenEnough) {
 
 TEST(UNetPlan, RefusesWhatTheNormCannotGroup) {
   EXPECT_EQ(test::input_error([] {
-              plan_unet(image(32, 32, 2), {24, {1, 2}, 1, {}, 4});
+              plan_unet(image(32, 32, 2), {10, {1, 2}, 1, {}, 2});
             }),
-            "net.channels x net.channel_mult = 24: expected a multiple of 32, the groups of the normalisation");
+            "net.channels = 10: expected a multiple of 4, the channels of a group of the normalisation");
   EXPECT_EQ(test::input_error([] {
               plan_unet(image(32, 32, 2), {32, {1, 2}, 1, {}, 5});
             }),
             "net.heads = 5 does not divide the 32 channels of a level");
+}
+
+TEST(UNetPlan, TheGroupsOfTheNormFollowTheChannels) {
+  const auto groups = [](int64_t channels, std::vector<int64_t> mult) {
+    return plan_unet(image(32, 32, 2), {channels, std::move(mult), 1, {}, 2}).groups;
+  };
+  EXPECT_EQ(groups(32, {1, 2}), 32);
+  EXPECT_EQ(groups(64, {1, 1}), 32);
+  EXPECT_EQ(groups(2, {16, 32}), 32);  // as before there were others
+  EXPECT_EQ(groups(8, {1, 2}), 2);
+  EXPECT_EQ(groups(16, {1, 2}), 4);  // 32 channels in 32 groups would not see the time
+  EXPECT_EQ(groups(24, {1, 2}), 6);
 }
 
 TEST(UNetPlan, RefusesTables) {

@@ -6,6 +6,6 @@
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  at::set_num_threads(1);  // CTest runs two at a time; tests about threads ask for more
+  at::set_num_threads(1);  // CTest runs two at a time; tests about threads ask for more (support/threads.h)
   return RUN_ALL_TESTS();
 }

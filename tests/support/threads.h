@@ -1,20 +1,27 @@
 #pragma once
 
+#include "segre/core/parallel.h"
 #include "segre/core/torch.h"
 
 namespace segre::test {
 
-/// Sets the number of LibTorch's threads while alive. Small problems run on one: where tests run side by side, threads
-/// that wait for each other take far longer than the work.
+/// Sets the number of threads, segre's and LibTorch's, while alive.
 class Threads {
  public:
-  explicit Threads(int count) : before_(at::get_num_threads()) { at::set_num_threads(count); }
-  ~Threads() { at::set_num_threads(before_); }
+  explicit Threads(int count) : before_(n_threads()), torch_before_(at::get_num_threads()) {
+    set_threads(count);
+    at::set_num_threads(count);
+  }
+  ~Threads() {
+    set_threads(before_);
+    at::set_num_threads(torch_before_);
+  }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
  private:
   int before_;
+  int torch_before_;
 };
 
 }  // namespace segre::test

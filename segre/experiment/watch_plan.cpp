@@ -1,0 +1,29 @@
+#include "segre/experiment/watch_plan.h"
+
+#include <algorithm>
+
+namespace segre {
+namespace {
+
+constexpr double kEvaluationsPerItem = 3.0;  // what a training step costs: forward, and backward twice as much
+constexpr int64_t kMostValidations = 20;
+constexpr int64_t kFewestValidations = 2;
+constexpr int64_t kMostEvaluations = 512;
+constexpr int64_t kFewestEvaluations = 64;
+constexpr int64_t kPicturesOnTheWay = 4;
+
+}  // namespace
+
+int64_t picture_evaluations(const Experiment& experiment, const Space& space) {
+  return space.layout() == Layout::image ? experiment.watch.grid * (experiment.sample.steps + 1) : 0;
+}
+
+WatchPlan plan_watch(int64_t steps, int64_t batch, int64_t picture) {
+  const double allowed = kWatchShare * kEvaluationsPerItem * static_cast<double>(steps) * static_cast<double>(batch);
+  const auto left = static_cast<int64_t>(std::min(allowed - static_cast<double>(picture), 1e15));
+  const int64_t validations = std::clamp(left / (2 * kFewestEvaluations), kFewestValidations, kMostValidations);
+  const int64_t evaluations = std::clamp(left / validations, kFewestEvaluations, kMostEvaluations);
+  return {validations, evaluations, left >= validations * evaluations + kPicturesOnTheWay * picture};
+}
+
+}  // namespace segre
