@@ -137,6 +137,12 @@ bool must_fail(const std::string& call, const std::string& kind) {
                                                              "/checkpoints/.*model|write /checkpoints/)"));
 }
 
+// Whether the call is part of removing what is no longer wanted, which is put under a temporary name first. A disk that
+// refuses that keeps it until the next run clears it; check() sees that it does.
+bool is_removal(const std::string& call) {
+  return std::regex_search(call, std::regex(" (open|unlink|remove) [^ ]*\\.tmp-[0-9]+(/[^/]*)?$"));
+}
+
 void try_all(const Scenario& scenario, const fs::path& work, size_t every, Tally& tally) {
   const fs::path run = work / "run";
   const auto whole = contents(work / "whole");
@@ -151,9 +157,9 @@ void try_all(const Scenario& scenario, const fs::path& work, size_t every, Tally
         segre_arm_faults(run.c_str(), static_cast<long>(at), kind, nullptr);
         return train(run);
       });
-      const bool tidy = code == kKilled || n_temporaries(run) <= before;
+      const bool tidy = code == kKilled || is_removal(calls[at - 1]) || n_temporaries(run) <= before;
       std::string trouble = check(run, code, whole);
-      if (!tidy) trouble = "left temporaries behind";
+      if (trouble.empty() && !tidy) trouble = "left temporaries behind";
       if (code == 0 && must_fail(calls[at - 1], kind)) trouble = "the error was ignored";
       ++tally.tried;
       ++tally.by_kind[kind];
