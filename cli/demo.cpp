@@ -242,8 +242,8 @@ void demo(const DemoArguments& arguments, const Context& context) {
 
   Page page("segre: joint distributions learned by flow matching");
   page.text(concat("Three toy distributions, trained and sampled on this machine in ",
-                   format_seconds(now_seconds() - start), " with ", n_threads(), " threads (segre ",
-                   release(), ", revision ", revision(), ")."));
+                   format_seconds(now_seconds() - start), " with ", n_threads(), " threads (segre ", release(),
+                   ", revision ", revision(), ")."));
   show_summary(page, outcomes);
   show_flow(page, outcomes[0]);
   show_histograms(page, outcomes);

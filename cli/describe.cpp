@@ -39,7 +39,7 @@ void print_layers(const UNetPlan& plan) {
 }
 
 void describe(const DescribeArguments& arguments) {
-  const auto [experiment, source] = gather_experiment(arguments.config, arguments.data, arguments.set);
+  const auto [experiment, source] = gather_experiment(arguments.config, arguments.data, arguments.set, torch::kCPU);
   const Space& space = source->space();
   const int64_t steps = total_steps(experiment.train, *source);
   const Model model = make_model(experiment, space, torch::kCPU);

@@ -1,6 +1,7 @@
 #include "cli/gather.h"
 
 #include "segre/core/error.h"
+#include "segre/experiment/recipe.h"
 
 namespace segre::cli {
 
@@ -29,12 +30,14 @@ Gathered gather_experiment(const Experiment& base, const std::string& data, cons
   return out;
 }
 
-Gathered gather_experiment(const std::string& config, const std::string& data, const std::vector<std::string>& set) {
+Gathered gather_experiment(const std::string& config, const std::string& data, const std::vector<std::string>& set,
+                           torch::Device device, double max_seconds) {
   Experiment base;
   if (!config.empty()) schema_of(base).read_file(config);
   Gathered out = gather_experiment(base, data, set);
   if (config.empty()) {
-    out.experiment = recipe_for(out.source->space(), out.source->n_items());
+    out.experiment = max_seconds > 0.0 ? fit_recipe(*out.source, device, max_seconds)
+                                       : recipe_for(out.source->space(), out.source->n_items(), device);
     apply(data, set, out.experiment);
   }
   return out;

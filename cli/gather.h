@@ -13,8 +13,10 @@ struct Gathered {
   std::shared_ptr<DataSource> source;
 };
 
-/// Reads CONFIG (or chooses the recipe for the data where it is empty), then applies --data and --set.
-Gathered gather_experiment(const std::string& config, const std::string& data, const std::vector<std::string>& set);
+/// Reads CONFIG (or chooses the recipe for the data where it is empty), then applies --data and --set. The recipe is
+/// for a device and, unless `max_seconds` is 0, for a training that ends within them.
+Gathered gather_experiment(const std::string& config, const std::string& data, const std::vector<std::string>& set,
+                           torch::Device device, double max_seconds = 0.0);
 
 /// The same onto an experiment that is known already.
 Gathered gather_experiment(const Experiment& base, const std::string& data, const std::vector<std::string>& set);

@@ -11,7 +11,7 @@
 #include "segre/core/memory.h"
 #include "segre/core/text.h"
 #include "segre/data/summary.h"
-#include "segre/experiment/experiment.h"
+#include "segre/experiment/recipe.h"
 #include "segre/io/output.h"
 #include "segre/report/picture.h"
 
@@ -123,7 +123,7 @@ std::string changed_keys(Experiment recipe) {
 }
 
 std::string starting_config(const InspectArguments& arguments, const DataSource& source) {
-  Experiment recipe = recipe_for(source.space(), source.n_items());
+  Experiment recipe = recipe_for(source.space(), source.n_items(), at::hasCUDA() ? torch::kCUDA : torch::kCPU);
   recipe.data = arguments.source;
   const char* reason = recipe.net.kind == NetKind::unet ? "Images are learned by a UNet"
                        : recipe.net.kind == NetKind::mlp

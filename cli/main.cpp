@@ -58,15 +58,16 @@ void require_decimal_numbers(CLI::App& app) {
 }
 
 // Threads are the same thing to every command.
-void add_threads(CLI::App& app) {
-  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-    if (command->get_name() == "version") continue;
-    command
-        ->add_option_function<int>("--threads", [](int count) { segre::set_threads(count); },
-                                   segre::concat("threads that share the work on the CPU (", segre::n_threads(),
-                                                 "; results do not depend on it)"))
-        ->check(CLI::Range(1, kMostThreads));
-  }
+void add_threads(CLI::App& command) {
+  const auto parts = command.get_subcommands([](CLI::App*) { return true; });
+  for (CLI::App* part : parts) add_threads(*part);
+  if (!parts.empty() || command.get_name() == "version") return;
+  command
+      .add_option_function<int>(
+          "--threads", [](int count) { segre::set_threads(count); },
+          segre::concat("threads that share the work on the CPU (", segre::n_threads(),
+                        "); results do not depend on it"))
+      ->check(CLI::Range(1, kMostThreads));
 }
 
 // A program may be started without standard streams (>&-). The next file opened would take their place, and what is

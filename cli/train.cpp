@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/train_text.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
 #include "segre/core/progress.h"
@@ -41,20 +42,16 @@ Experiment asked_before(const RunDirectory& run) {
 }
 
 // What to train: CONFIG, or what the run was asked for before if it is resumed, or else the recipe for the data.
-Gathered gather(const TrainArguments& arguments) {
+Gathered gather(const TrainArguments& arguments, double max_seconds) {
   std::vector<std::string> set = arguments.set;
   if (!arguments.seed.empty()) {
     set.push_back("seed=" + arguments.seed);
     Experiment checked;
     schema_of(checked).set(set.back(), "--seed");  // a bad one is reported under the option's own name
   }
-  if (!arguments.resume || !arguments.config.empty()) return gather_experiment(arguments.config, arguments.data, set);
+  if (!arguments.resume || !arguments.config.empty())
+    return gather_experiment(arguments.config, arguments.data, set, parse_device(arguments.device), max_seconds);
   return gather_experiment(asked_before(RunDirectory(arguments.out)), arguments.data, set);
-}
-
-// How good it is, and what to do with it.
-void print_end(const TrainArguments& arguments, const Space& space, const TrainResult& result, double seconds) {
-  std::cerr << "trained " << result.steps << " steps in " << format_seconds(seconds) << " into " << arguments.out << '\n';
 }
 
 void train(const TrainArguments& arguments, const Context& context) {
@@ -62,15 +59,17 @@ void train(const TrainArguments& arguments, const Context& context) {
   const OutputFolder out("--out", arguments.out);
   const RunDirectory run(out.path());
   run.lock().reset();  // whether another process writes there is said before the data are read
-  const auto [experiment, source] = gather(arguments);
+  const double max_seconds = arguments.max_time.empty() ? 0.0 : parse_duration("--max-time", arguments.max_time);
+  const auto [experiment, source] = gather(arguments, max_seconds);
   TrainRunOptions options{.device = arguments.device,
+                          .max_seconds = max_seconds,
                           .started = start,
                           .resume = arguments.resume,
                           .command = context.command_line,
-                          .source = source};
-  if (!arguments.max_time.empty()) options.max_seconds = parse_duration("--max-time", arguments.max_time);
+                          .source = source,
+                          .on_start = print_start};
   const TrainResult result = train_run(experiment, run, options);
-  print_end(arguments, source->space(), result, now_seconds() - start);
+  print_end(source->space(), result, arguments.out, now_seconds() - start);
   if (!result.finished) {
     std::cerr << "stopped by a signal and saved; continue with: segre train --out " << arguments.out << " --resume\n";
     throw Stopped{InterruptGuard::signal()};

@@ -1,7 +1,5 @@
 #include "segre/experiment/experiment.h"
 
-#include <algorithm>
-
 #include "segre/core/error.h"
 
 namespace segre {
@@ -114,60 +112,6 @@ ConfigSchema schema_of(Experiment& e) {
   s.number("sample.tolerance", &e.sample.tolerance, {1e-8, 1}, Later::free,
            "error allowed per step, relative to 1 + |v| (dopri5)");
   return s;
-}
-
-namespace {
-
-// A joint or table this small is served by a mixture of products, whose cost is one term per variable and class.
-constexpr int64_t kFewVariables = 8;
-
-UNetOptions unet_for(const Space& space) {
-  UNetOptions unet;
-  const int64_t smallest = std::min(space.shape()[0], space.shape()[1]);
-  const bool large = space.shape()[0] * space.shape()[1] > 64 * 64;
-  unet.channels = large ? 64 : 32;
-  // Halve while the image allows it and stays at least four pixels high; twice the channels below full resolution.
-  unet.channel_mult = {1};
-  for (int64_t side = 2; space.shape()[0] % side == 0 && space.shape()[1] % side == 0 && smallest / side >= 4 &&
-                         unet.channel_mult.size() < 5;
-       side *= 2)
-    unet.channel_mult.push_back(2);
-  // With as many channels as groups a norm removes whatever is constant over a channel, and that is what time adds.
-  if (unet.channel_mult.size() == 1) unet.channels = 64;
-  // Attention where an image has a few hundred pixels.
-  for (size_t level = 0; level < unet.channel_mult.size(); ++level) {
-    const int64_t height = space.shape()[0] >> level;
-    const int64_t pixels = height * (space.shape()[1] >> level);
-    if (pixels > 64 && pixels <= 1024 && level > 0) unet.attention_at.push_back(height);
-  }
-  return unet;
-}
-
-}  // namespace
-
-Experiment recipe_for(const Space& space, int64_t n_items) {
-  Experiment e;
-  if (space.n_variables() <= kFewVariables && space.layout() != Layout::image) return e;
-  e.train.adam = {.beta2 = 0.999, .ema = 0.999};
-  if (space.layout() == Layout::image && space.is_uniform()) {
-    e.net.kind = NetKind::unet;
-    e.net.unet = unet_for(space);
-    e.train.batch = space.n_variables() > 64 * 64 ? 16 : 128;
-    e.train.schedule = {.lr = 1e-3, .warmup = 500, .kind = ScheduleKind::cosine};
-    e.train.adam.clip = 1.0;
-    e.sample.sampler = "ab2";
-    e.sample.steps = 19;  // 20 evaluations: the knee of `segre samplers` on digits
-    e.train.steps = n_items == 0 ? 20'000 : std::clamp<int64_t>(50 * n_items / e.train.batch, 2'000, 50'000);
-    return e;
-  }
-  const int64_t width = space.n_coordinates() <= 512 ? 256 : 512;
-  e.net.kind = NetKind::mlp;
-  e.net.hidden = {width, width};
-  e.train.batch = 256;
-  e.train.schedule = {.lr = 1e-3, .warmup = 500, .kind = ScheduleKind::cosine};
-  e.train.adam.clip = 1.0;
-  e.train.steps = n_items == 0 ? 20'000 : std::clamp<int64_t>(100 * n_items / e.train.batch, 2'000, 50'000);
-  return e;
 }
 
 torch::ScalarType compute_type(const NetOptions& net, torch::Device device) {

@@ -27,8 +27,8 @@ struct WatchOptions {
   bool tensorboard = false;    ///< write TensorBoard event files too
 };
 
-/// Everything a run is made of, gathered from one config. The defaults are our recipe for joints; recipe_for chooses
-/// one from the data.
+/// Everything a run is made of, gathered from one config. The defaults are our recipe for joints; recipe_for
+/// (recipe.h) chooses one from the data.
 struct Experiment {
   int64_t seed = 1;
   std::string data;        ///< a source, see data/source.h
@@ -46,10 +46,6 @@ struct Experiment {
 
 /// The config keys of an experiment, bound to it: they read, check and print it.
 ConfigSchema schema_of(Experiment& experiment);
-
-/// Our recipe for data of this kind and amount: a UNet for images, a mixture of products for joints of a few variables,
-/// an MLP for the other tables and for sequences. n_items as DataSource::n_items.
-Experiment recipe_for(const Space& space, int64_t n_items);
 
 /// The type the network computes with on a device.
 torch::ScalarType compute_type(const NetOptions& net, torch::Device device);

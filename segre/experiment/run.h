@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -90,25 +91,39 @@ LoadedRun load_run(const std::filesystem::path& path, torch::Device device, Chec
 /// a run of its own.
 void export_run(const std::filesystem::path& from, const std::filesystem::path& to, Checkpoint which);
 
+/// What a training is about to do.
+struct TrainStart {
+  const Experiment& experiment;  ///< resolved
+  const Space& space;
+  int64_t n_items;     ///< to learn from; 0: drawn without end
+  int64_t n_held_out;  ///< to validate on
+  int64_t n_parameters;
+  int64_t first_step;      ///< steps done before
+  int64_t expected_steps;  ///< still to come, under a time limit as far as can be told
+  double max_seconds;      ///< 0: none
+};
+
 /// How training is driven, beside the config.
 struct TrainRunOptions {
   std::string device = "cpu";
-  double max_seconds = 0.0;              ///< fit everything into this time; 0: as many steps as configured
-  double started = 0.0;                  ///< the now_seconds() that max_seconds counts from; 0: when train_run is called
-  bool resume = false;                   ///< continue the run in the directory
-  std::string command{};                 ///< kept in run.json
-  std::shared_ptr<DataSource> source{};  ///< experiment.data, where it is open already
+  double max_seconds = 0.0;  ///< fit everything into this time; 0: as many steps as configured
+  double started = 0.0;      ///< the now_seconds() that max_seconds counts from; 0: when train_run is called
+  bool resume = false;       ///< continue the run in the directory
+  std::string command{};     ///< kept in run.json
+  std::shared_ptr<DataSource> source{};               ///< experiment.data, where it is open already
+  std::function<void(const TrainStart&)> on_start{};  ///< called before the first step
 };
 
 /// How a training went.
 struct TrainResult {
   int64_t steps = 0;      ///< done in all
+  int64_t new_steps = 0;  ///< done in this call
   bool finished = false;  ///< or else a signal came
   int64_t n_items = 0;    ///< learned from; 0: drawn without end
   int64_t n_held_out = 0;
-  double independent_nats;  ///< -log p that independent variables, each with its label frequencies, give a held-out item on
-                            ///< average; NaN without any
-  double uniform_nats;      ///< that equal shares of all labels give any item
+  double independent_nats;  ///< -log p that independent variables, each with its label frequencies, give a held-out
+                            ///< item on average; NaN without any
+  double uniform_nats;                         ///< that equal shares of all labels give any item
   std::vector<ValidationPoint> validations{};  ///< made in this call, in their order
 };
 
@@ -116,7 +131,7 @@ struct TrainResult {
 /// With max_seconds the schedule follows the clock and ends with it, the last validation and checkpoint included;
 /// InputError if there is no time for a sensible number of steps. The number of steps it came to is in config.toml. Now
 /// and then (watch.every) the averaged weights are validated and, for images, drawn from. A run whose steps are all
-/// done is left as it is.
+/// done is left as it is, but for what it was kept from finishing.
 TrainResult train_run(Experiment experiment, const RunDirectory& run, const TrainRunOptions& options);
 
 /// "cpu", "cuda", "cuda:1" -> device; InputError where it is not there.

@@ -6,8 +6,8 @@
 
 namespace segre {
 
-/// Where the time of a training goes: into its steps, and into watching them (validations, pictures, checkpoints). Rates
-/// are of steps alone; a limit is for everything since `started`.
+/// Where the time of a training goes: into its steps, and into watching them (validations, pictures, checkpoints).
+/// Rates are of steps alone; a limit is for everything since `started`.
 class TrainClock {
  public:
   /// `limit` in seconds since `started` (a now_seconds()); 0: none.

@@ -21,8 +21,7 @@ constexpr double kEvaluationShare = 0.5;
 const char* const kWindowName = "metrics.window";
 static_assert(kLogEvery <= Trainer::kLossRing);
 
-// Still to come.
-int64_t expected_steps(const Trainer& trainer, const Pace& pace, const TrainClock& clock) {
+int64_t steps_to_come(const Trainer& trainer, const Pace& pace, const TrainClock& clock) {
   if (!clock.limited()) return trainer.options().steps - trainer.n_steps();
   return pace.steps_within(clock.left(), trainer.options().batch);
 }
@@ -38,7 +37,9 @@ TrainLoop::TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& t
       validation_(std::move(validation)),
       independent_(independent),
       clock_(clock),
-      plan_(plan_watch(expected_steps(trainer, pace, clock), trainer.options().batch,
+      expected_steps_(steps_to_come(trainer, pace, clock)),
+      // Of all steps unless the clock decides: a resumed run looks where it would have looked.
+      plan_(plan_watch(clock.limited() ? expected_steps_ : trainer.options().steps, trainer.options().batch,
                        picture_evaluations(experiment, trainer.space()))),
       first_step_(trainer.n_steps()),
       log_(run.metrics(), trainer.n_steps(),
@@ -80,7 +81,7 @@ int64_t TrainLoop::operator()() {
   // Also if the run was killed after its last checkpoint and before this line.
   const bool logged = trainer_.n_steps() == first_step_ && log_.at_start("loss");
   if (trainer_.n_steps() >= total() && !logged) write_metrics();
-  run_.write_config(experiment_);
+  if (n_new() > 0) run_.write_config(experiment_);
   return trainer_.n_steps();
 }
 
@@ -181,7 +182,8 @@ void TrainLoop::fit_into_time() {
   const double left = (clock_.left() - end) * (1.0 - kWatchShare * (1.0 - clock_.progress()));
   const double step = n_new() > 0 ? clock_.training() / static_cast<double>(n_new()) : expected_step_;
   const double fitting = left > 0.0 ? std::max(1.0, left / std::max(1e-9, step)) : 0.0;
-  trainer_.set_total_steps(static_cast<int64_t>(std::min(kMostSteps, static_cast<double>(trainer_.n_steps()) + fitting)));
+  trainer_.set_total_steps(
+      static_cast<int64_t>(std::min(kMostSteps, static_cast<double>(trainer_.n_steps()) + fitting)));
 }
 
 void TrainLoop::save() {

@@ -21,6 +21,8 @@ class TrainLoop {
 
   /// Trains to the end or to a signal; returns the steps done.
   int64_t operator()();
+  /// Steps still to come, as far as can be told.
+  int64_t expected_steps() const { return expected_steps_; }
   /// Takes up where a checkpoint's state ended.
   void load(const NamedTensors& state);
   /// The validations made, in their order.
@@ -46,6 +48,7 @@ class TrainLoop {
   std::optional<Validation> validation_;
   double independent_;
   TrainClock clock_;
+  int64_t expected_steps_;
   WatchPlan plan_;
   int64_t first_step_;
   RunLog log_;

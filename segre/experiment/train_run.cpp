@@ -116,16 +116,11 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
                      .n_held_out = data.held_out.defined() ? data.held_out.size(0) : 0,
                      .independent_nats = independent_nats(data),
                      .uniform_nats = uniform_nats(source->space())};
-  if (before && before->step == experiment.train.steps && !clock.limited()) {
-    std::cerr << directory.path().string() << ": all " << before->step
-              << " steps were done before; nothing was done now (--set train.steps=N with a larger N, or --max-time, "
-                 "trains on)\n";
-    result.steps = before->step;
-    result.finished = true;
-    return result;
-  }
+  // What a killed run did not get to after its last step is still done, but nothing is changed.
+  const bool complete = before && before->step == experiment.train.steps && !clock.limited();
   const Pace pace = clock.limited() ? pace_within(experiment, *data.source, device, clock.left()) : Pace();
-  experiment.watch.evaluations = resolve_evaluations(experiment, before, source->space(), clock.limited() ? clock.left() : 0.0, pace);
+  experiment.watch.evaluations =
+      resolve_evaluations(experiment, before, source->space(), clock.limited() ? clock.left() : 0.0, pace);
   RunDirectory run = directory;
   run.set_data(fingerprint);
   const Model model = make_model(experiment, data.source->space(), device);
@@ -141,13 +136,17 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
     trainer.load(state);
   }
   run.create();
-  run.write_config(experiment);
-  write_info(run, experiment, options, model);
+  if (!complete || !std::filesystem::exists(run.config())) run.write_config(experiment);
+  if (!complete) write_info(run, experiment, options, model);
   TrainLoop loop(experiment, run, trainer, make_validation(experiment, data, device, trainer.t_max()),
                  result.independent_nats, pace, clock);
   loop.load(state);
+  if (options.on_start && !complete)
+    options.on_start({experiment, source->space(), result.n_items, result.n_held_out, n_parameters(model.field()),
+                      trainer.n_steps(), loop.expected_steps(), options.max_seconds});
   result.steps = loop();
   result.finished = result.steps >= trainer.options().steps;
+  result.new_steps = result.steps - (before ? before->step : 0);
   result.validations = loop.validations();
   return result;
 }

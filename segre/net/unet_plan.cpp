@@ -11,7 +11,8 @@ constexpr int64_t kNormGroups = 32;  // of the public implementation
 constexpr int64_t kLeastPerGroup = 4;
 
 // With fewer channels than the public implementation has. A norm over single channels would remove what is constant
-// over a channel, and that is what time adds; every level has a multiple of the channels, hence at least four per group.
+// over a channel, and that is what time adds; every level has a multiple of the channels, hence at least four per
+// group.
 int64_t groups_of(const UNetOptions& options) {
   const bool as_public = std::all_of(options.channel_mult.begin(), options.channel_mult.end(),
                                      [&](int64_t factor) { return factor * options.channels % kNormGroups == 0; });

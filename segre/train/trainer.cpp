@@ -48,8 +48,8 @@ ObjectiveValue combine(std::vector<ObjectiveValue> shards) {
 // shards, so bits do not depend on the number of threads.
 int64_t rows_per_shard(const Field& field, int64_t batch) {
   if (!field.buffers().empty()) return batch;  // batch normalisation needs the whole batch at once
-  constexpr int64_t kShards = 8;           // of a small batch, for as many threads
-  constexpr int64_t kNumbers = 1 << 18;    // of activations, below which a shard is mostly the cost of calling LibTorch
+  constexpr int64_t kShards = 8;               // of a small batch, for as many threads
+  constexpr int64_t kNumbers = 1 << 18;  // of activations, below which a shard is mostly the cost of calling LibTorch
   const int64_t worthwhile = kNumbers / std::max<int64_t>(1, field.n_activations());
   const int64_t spread = std::max({(batch + kShards - 1) / kShards, worthwhile, int64_t{1}});
   return std::min(field.shard_rows(), spread);
@@ -77,9 +77,9 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
         "label logits");
   const auto device = model_.options().device();
   // On the CPU only the shards under way are inside the network.
-  const int64_t inside =
-      device.is_cpu() ? std::min(options_.batch, rows_per_shard(model_.field(), options_.batch) * n_threads())
-                      : options_.batch;
+  const int64_t inside = device.is_cpu()
+                             ? std::min(options_.batch, rows_per_shard(model_.field(), options_.batch) * n_threads())
+                             : options_.batch;
   require_memory(
       4.0 * (static_cast<double>(options_.batch) * static_cast<double>(kRowsPerItem * model_.space().n_coordinates()) +
              static_cast<double>(inside) * static_cast<double>(model_.field().n_activations())),

@@ -32,8 +32,7 @@ torch::Tensor shuffled_times(int64_t n_items, int64_t evaluations) {
 
 }  // namespace
 
-Validation::Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max,
-                       int64_t evaluations)
+Validation::Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max, int64_t evaluations)
     : model_(std::move(model)),
       labels_(spread_out(labels, evaluations).to(model_.options().device())),
       times_(shuffled_times(labels_.size(0), evaluations)),

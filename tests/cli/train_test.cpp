@@ -261,6 +261,53 @@ TEST(CliTrain, ResumeWithoutARunIsRefused) {
   EXPECT_TRUE(contains(result.err, (folder / "none").string()));
 }
 
+TEST(CliTrain, SaysWhatItDoesHowGoodItIsAndWhatToTypeNext) {
+  const ScratchFolder folder;
+  const auto run = (folder / "run").string();
+  const auto result = run_program(tiny_training("coupled", run, 200));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* text : {"data      sequence of 2 variables with 2 labels; items are drawn without end, 512 held out",
+                           "network   MLP of 1 layers, ", "training  200 steps of ", "trained 200 steps in ",
+                           "held out  ", " nats per item (a bound on -log p, of 512 items)\n",
+                           "beside    1.386 if the positions were independent, 1.386 if all labels were alike\n"})
+    EXPECT_TRUE(contains(result.err, text)) << text << "\n" << result.err;
+  EXPECT_TRUE(contains(result.err, concat("next      segre sample ", run, " --count 1000 --out samples.csv\n")));
+}
+
+TEST(CliTrain, ResumingAFinishedRunSaysThatNothingWasDoneAndChangesNoConfig) {
+  const ScratchFolder folder;
+  const auto run = folder / "run";
+  ASSERT_EQ(run_program(tiny_training("coupled", run, 2)).exit_code, 0);
+  const std::string config = read_file(run / "config.toml");
+  const std::string info = read_file(run / "run.json");
+  const auto result = run_program({"train", "--out", run.string(), "--resume", "--set", "train.lr=0.5"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err,
+            concat(run.string(), ": all 2 steps were done before; nothing was done now (--set train.steps=N ",
+                   "with a larger N, or --max-time, trains on)\n"));
+  EXPECT_EQ(read_file(run / "config.toml"), config);
+  EXPECT_EQ(read_file(run / "run.json"), info);
+}
+
+TEST(CliTrain, AFinishedRunTrainsOnForATime) {
+  const ScratchFolder folder;
+  const auto run = folder / "run";
+  ASSERT_EQ(run_program(tiny_training("coupled", run, 2)).exit_code, 0);
+  const auto result = run_program({"train", "--out", run.string(), "--resume", "--max-time", "1s"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.err, ", after the 2 done before, within 1.0s")) << result.err;
+}
+
+TEST(CliTrain, ATimeTooShortForAnyStepsIsSaidAtOnce) {
+  const ScratchFolder folder;
+  const auto result =
+      run_program({"train", "--data", "streets", "--out", (folder / "run").string(), "--max-time", "0.01s"});
+  EXPECT_EQ(result.exit_code, kBadInput);
+  EXPECT_TRUE(contains(result.err, "--max-time is too short: a step of ")) << result.err;
+  EXPECT_TRUE(contains(result.err, " are left for fewer than 20 of them; give ")) << result.err;
+  EXPECT_FALSE(fs::exists(folder / "run"));
+}
+
 TEST(CliTrain, MaxTimeEndsInTime) {
   const ScratchFolder folder;
   const auto result =

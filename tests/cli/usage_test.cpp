@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "segre/core/text.h"
 #include "segre/core/version.h"
 #include "segre/experiment/experiment.h"
 #include "segre/io/files.h"
@@ -142,6 +143,17 @@ TEST(CliUsage, VersionNamesReleaseRevisionAndTorch) {
   EXPECT_TRUE(is_one_line(result.out));
   EXPECT_TRUE(result.out.starts_with(concat("segre ", release(), " ("))) << result.out;
   EXPECT_TRUE(contains(result.out, "torch 2."));
+}
+
+TEST(CliUsage, ThreadsAreAnOptionOfEveryCommand) {
+  EXPECT_TRUE(contains(run_program({"doctor", "--threads", "3"}).out, "\nthreads    3\n"));
+  for (const char* command : {"demo", "data inspect", "describe", "train", "sample", "samplers", "likelihood", "ood",
+                              "evaluate", "convergence", "oracle", "export", "keys"}) {
+    Arguments arguments = split(command, ' ');
+    arguments.push_back("--help");
+    EXPECT_TRUE(contains(run_program(arguments).out, "--threads INT")) << command;
+  }
+  EXPECT_TRUE(contains(usage_error({"doctor", "--threads", "0"}), "--threads"));
 }
 
 TEST(CliUsage, DoctorShowsWhatItFound) {

@@ -45,5 +45,15 @@ TEST(Text, TheNearestOfAVeryLongWordIsFoundAtOnce) {
   EXPECT_LT(test::thread_seconds() - start, 0.5);  // the whole table of distances would take minutes
 }
 
+TEST(PlainDigits, HaveNoExponent) {
+  EXPECT_EQ(plain_digits(213247.0, 3), "213000");
+  EXPECT_EQ(plain_digits(54.3718, 4), "54.37");
+  EXPECT_EQ(plain_digits(0.0123456, 3), "0.0123");
+  EXPECT_EQ(plain_digits(9.996, 3), "10.0");
+  EXPECT_EQ(plain_digits(-1e-7, 2), "-0.00000010");
+  EXPECT_EQ(plain_digits(0.0, 3), "0");
+  EXPECT_EQ(plain_digits(1e6, 3), "1000000");
+}
+
 }  // namespace
 }  // namespace segre

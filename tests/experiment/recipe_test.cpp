@@ -1,5 +1,7 @@
-#include "segre/experiment/experiment.h"
+#include "segre/experiment/recipe.h"
+#include "tests/support/datasets.h"
 #include "tests/support/support.h"
+#include "tests/support/threads.h"
 
 // recipe_for: whatever the data are, the recipe is one that works.
 
@@ -20,7 +22,7 @@ Space table(int64_t columns) {
 void expect_works(const Space& space, NetKind kind) {
   SCOPED_TRACE(space.describe());
   for (const int64_t n_items : {0, 40, 60'000}) {
-    Experiment e = recipe_for(space, n_items);
+    Experiment e = recipe_for(space, n_items, torch::kCPU);
     EXPECT_EQ(e.net.kind, kind);
     EXPECT_GE(e.train.steps, 1000);
     EXPECT_LE(e.train.steps, 100'000);
@@ -28,7 +30,7 @@ void expect_works(const Space& space, NetKind kind) {
     schema_of(read).read_text(schema_of(e).to_toml(false), "recipe.toml");  // every value is one the config takes
   }
   const torch::NoGradGuard no_grad;
-  const Model model = make_model(recipe_for(space, 1000), space, torch::kCPU);
+  const Model model = make_model(recipe_for(space, 1000, torch::kCPU), space, torch::kCPU);
   const auto v = test::noise({1, space.n_coordinates()}, 1, torch::kFloat32);
   EXPECT_EQ(model.velocity(v, torch::full({1}, 0.1)).sizes(), v.sizes());
 }
@@ -51,21 +53,48 @@ TEST(Recipe, TheOthersGetAnMlp) {
 }
 
 TEST(Recipe, ImagesAreHalvedWhileTheyAllowIt) {
-  EXPECT_EQ(recipe_for(image(28, 28), 0).net.unet.channel_mult.size(), 3u);    // 28, 14, 7
-  EXPECT_EQ(recipe_for(image(7, 9), 0).net.unet.channel_mult.size(), 1u);      // odd
-  EXPECT_EQ(recipe_for(image(32, 32), 0).net.unet.channel_mult.size(), 4u);    // 32 ... 4
-  EXPECT_EQ(recipe_for(image(128, 256), 0).net.unet.channel_mult.size(), 5u);  // 128 ... 8
+  EXPECT_EQ(recipe_for(image(28, 28), 0, torch::kCPU).net.unet.channel_mult.size(), 3u);    // 28, 14, 7
+  EXPECT_EQ(recipe_for(image(7, 9), 0, torch::kCPU).net.unet.channel_mult.size(), 1u);      // odd
+  EXPECT_EQ(recipe_for(image(32, 32), 0, torch::kCPU).net.unet.channel_mult.size(), 4u);    // 32 ... 4
+  EXPECT_EQ(recipe_for(image(128, 256), 0, torch::kCPU).net.unet.channel_mult.size(), 5u);  // 128 ... 8
 }
 
 TEST(Recipe, MoreDataMeanMoreStepsWithinBounds) {
-  EXPECT_LT(recipe_for(image(28, 28), 100).train.steps, recipe_for(image(28, 28), 60'000).train.steps);
-  EXPECT_EQ(recipe_for(image(28, 28), 1).train.steps, 2'000);
-  EXPECT_EQ(recipe_for(image(28, 28), 1'000'000'000).train.steps, 50'000);
+  EXPECT_LT(recipe_for(image(28, 28), 100, torch::kCPU).train.steps,
+            recipe_for(image(28, 28), 60'000, torch::kCPU).train.steps);
+  EXPECT_EQ(recipe_for(image(28, 28), 1, torch::kCPU).train.steps, 2'000);
+  EXPECT_EQ(recipe_for(image(28, 28), 1'000'000'000, torch::kCPU).train.steps, 50'000);
+}
+
+TEST(Recipe, ACpuGetsASmallerNetworkThanAGpu) {
+  const auto parameters = [](torch::Device device) {
+    return n_parameters(make_model(recipe_for(image(48, 64, 5), 200, device), image(48, 64, 5), torch::kCPU).field());
+  };
+  EXPECT_LT(5 * parameters(torch::kCPU), parameters(torch::kCUDA));
+}
+
+TEST(Recipe, TheBatchFollowsTheNumberOfItems) {
+  EXPECT_EQ(recipe_for(image(28, 28), 30, torch::kCPU).train.batch, 16);
+  EXPECT_EQ(recipe_for(image(28, 28), 60'000, torch::kCPU).train.batch, 32);
+  EXPECT_EQ(recipe_for(image(28, 28), 200, torch::kCUDA).train.batch, 64);
+  EXPECT_EQ(recipe_for(image(28, 28), 60'000, torch::kCUDA).train.batch, 128);
+  EXPECT_EQ(recipe_for(table(12), 300, torch::kCPU).train.batch, 128);
+  EXPECT_EQ(recipe_for(table(12), 0, torch::kCPU).train.batch, 256);
+}
+
+TEST(Recipe, AShortTimeGetsASmallNetworkAndALongOneALarger) {
+  const test::Threads one(1);
+  const auto source = make_dataset_source(test::stripes());
+  const Experiment brief = fit_recipe(*source, torch::kCPU, 0.5);
+  const Experiment ample = fit_recipe(*source, torch::kCPU, 1e6);
+  EXPECT_EQ(brief.net.unet.channels, 8);
+  EXPECT_EQ(ample.net.unet.channels, 32);
+  EXPECT_LE(brief.train.adam.ema, ample.train.adam.ema);
 }
 
 TEST(Recipe, TheDefaultsAreTheOneForJoints) {
   Experiment plain;
-  Experiment joint = recipe_for(test::binary_space(2), 0);
+  Experiment joint = recipe_for(test::binary_space(2), 0, torch::kCPU);
   EXPECT_EQ(schema_of(joint).to_toml(false), schema_of(plain).to_toml(false));
 }
 

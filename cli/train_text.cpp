@@ -1,0 +1,113 @@
+#include "cli/train_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "segre/core/error.h"
+#include "segre/core/progress.h"
+#include "segre/core/text.h"
+
+namespace segre::cli {
+namespace {
+
+std::string parts_of(const Space& space) {
+  switch (space.layout()) {
+    case Layout::image:
+      return "pixels";
+    case Layout::sequence:
+      return "positions";
+    case Layout::table:
+      break;
+  }
+  return "columns";
+}
+
+std::string network(const Experiment& e) {
+  switch (e.net.kind) {
+    case NetKind::unet:
+      return concat("UNet with ", e.net.unet.channels, " channels");
+    case NetKind::mlp:
+      return concat("MLP of ", e.net.hidden.size(), " layers");
+    case NetKind::latent_class:
+      return concat("mixture of ", e.net.classes, " products");
+    case NetKind::linear:
+      break;
+  }
+  return "linear";
+}
+
+// "812.3 +- 4.1", with the digits that the error leaves.
+std::string with_error(const ValidationResult& result) {
+  if (!std::isfinite(result.nats_error) || result.nats_error <= 0.0) return plain_digits(result.nats, 4);
+  const int digits = std::clamp(static_cast<int>(1.0 - std::floor(std::log10(result.nats_error))), 0, 6);
+  return concat(fixed(result.nats, digits), " +- ", fixed(result.nats_error, digits));
+}
+
+// Whether nats still fell in the second half of the training, by more than their error and by more than a percent.
+std::string still_improving(const TrainResult& result) {
+  const auto& made = result.validations;
+  if (made.size() < 2) return "";
+  const ValidationPoint& last = made.back();
+  const auto best = std::min_element(made.begin(), made.end(),
+                                     [](const auto& a, const auto& b) { return a.result.loss < b.result.loss; });
+  const double error = std::isfinite(last.result.nats_error) ? last.result.nats_error : 0.0;
+  if (best->result.nats + error < last.result.nats && best + 1 != made.end())
+    return concat("held-out items were told best at step ", best->step, ": it learns its items by heart since; ",
+                  "--checkpoint best uses that step, more data or a smaller network would help");
+  const ValidationPoint& half = made[(made.size() - 1) / 2];
+  const double gain = half.result.nats - last.result.nats;
+  if (gain > 0.01 * std::abs(last.result.nats))
+    return concat("still improving (", plain_digits(gain, 2), " nats since step ", half.step,
+                  "): longer training would help");
+  return "no longer improving: longer training would help little";
+}
+
+}  // namespace
+
+void print_start(const TrainStart& start) {
+  const Experiment& e = start.experiment;
+  std::cerr << "data      " << start.space.describe() << "; ";
+  if (start.n_items > 0) {
+    std::cerr << start.n_items << " items to learn from, ";
+  } else {
+    std::cerr << "items are drawn without end, ";
+  }
+  std::cerr << (start.n_held_out > 0 ? concat(start.n_held_out, " held out to measure on")
+                                     : std::string("none held out"))
+            << '\n'
+            << "network   " << network(e) << ", " << start.n_parameters << " parameters\n"
+            << "training  " << (start.max_seconds > 0.0 ? "about " : "") << start.expected_steps << " steps of "
+            << e.train.batch << " items";
+  if (start.n_items > 0) {
+    const double passes = static_cast<double>(start.expected_steps) * static_cast<double>(e.train.batch) /
+                          static_cast<double>(start.n_items);
+    std::cerr << ", " << plain_digits(passes, 2) << " passes over the data";
+  }
+  if (start.first_step > 0) std::cerr << ", after the " << start.first_step << " done before";
+  if (start.max_seconds > 0.0) std::cerr << ", within " << format_seconds(start.max_seconds);
+  std::cerr << '\n';
+}
+
+void print_end(const Space& space, const TrainResult& result, const std::string& run, double seconds) {
+  if (result.new_steps == 0) {
+    std::cerr << run << ": all " << result.steps
+              << " steps were done before; nothing was done now (--set train.steps=N with a larger N, or --max-time, "
+                 "trains on)\n";
+    return;
+  }
+  std::cerr << "trained " << result.new_steps << " steps in " << format_seconds(seconds) << " into " << run << '\n';
+  if (!result.validations.empty()) {
+    const ValidationResult& last = result.validations.back().result;
+    std::cerr << "held out  " << with_error(last) << " nats per item (a bound on -log p, of " << result.n_held_out
+              << " items)\n"
+              << "beside    " << plain_digits(result.independent_nats, 4) << " if the " << parts_of(space)
+              << " were independent, " << plain_digits(result.uniform_nats, 4) << " if all labels were alike\n";
+    if (const std::string text = still_improving(result); !text.empty()) std::cerr << "progress  " << text << '\n';
+  }
+  if (!result.finished) return;
+  std::cerr << "next      segre sample " << run << " --count "
+            << (space.layout() == Layout::image ? "16 --out samples.png" : "1000 --out samples.csv") << '\n';
+}
+
+}  // namespace segre::cli
