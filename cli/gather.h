@@ -16,8 +16,9 @@ struct Gathered {
 /// Reads CONFIG (or chooses the recipe for the data where it is empty), then applies --data and --set.
 Gathered gather_experiment(const std::string& config, const std::string& data, const std::vector<std::string>& set);
 
-/// The same onto an experiment that is known already.
-Gathered gather_experiment(const Experiment& base, const std::string& data, const std::vector<std::string>& set);
+/// An experiment that is known already with --data and --set applied; its data are not opened. InputError where there
+/// is nothing to learn.
+Experiment changed_experiment(Experiment base, const std::string& data, const std::vector<std::string>& set);
 
 /// Adds --checkpoint last|best to a command, and reads its value.
 void add_checkpoint_option(CLI::App& command, std::string& value);

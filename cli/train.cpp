@@ -48,8 +48,14 @@ Gathered gather(const TrainArguments& arguments) {
     Experiment checked;
     schema_of(checked).set(set.back(), "--seed");  // a bad one is reported under the option's own name
   }
-  if (!arguments.resume || !arguments.config.empty()) return gather_experiment(arguments.config, arguments.data, set);
-  return gather_experiment(asked_before(RunDirectory(arguments.out)), arguments.data, set);
+  if (!arguments.resume) return gather_experiment(arguments.config, arguments.data, set);
+  Experiment base;
+  if (arguments.config.empty()) {
+    base = asked_before(RunDirectory(arguments.out));
+  } else {
+    schema_of(base).read_file(arguments.config);
+  }
+  return {changed_experiment(base, arguments.data, set), nullptr};  // opened as the checkpoint knows them
 }
 
 void train(const TrainArguments& arguments, const Context& context) {

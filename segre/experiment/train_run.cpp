@@ -33,6 +33,12 @@ std::optional<CheckpointDescription> checkpoint_to_resume(const RunDirectory& ru
   return read_checkpoint(*latest);
 }
 
+std::shared_ptr<DataSource> open_data(const TrainRunOptions& options, const Experiment& experiment,
+                                      const std::optional<CheckpointDescription>& before) {
+  if (options.source) return options.source;
+  return before ? open_to_resume(*before, experiment) : open_source(experiment.data);
+}
+
 // What can be compared only once the data are open.
 void require_same_training(const std::filesystem::path& run, const CheckpointDescription& before,
                            const Experiment& experiment, const Space& space, const DataFingerprint& data) {
@@ -49,7 +55,7 @@ int64_t train_run(Experiment experiment, const RunDirectory& directory, const Tr
   if (std::filesystem::exists(directory.path())) lock = directory.lock();
   const auto before = checkpoint_to_resume(directory, options.resume);
   if (before) require_same_config(directory.path(), *before, experiment);
-  const std::shared_ptr<DataSource> source = options.source ? options.source : open_source(experiment.data);
+  const auto source = open_data(options, experiment, before);
   const TrainingData data = open_training_data(experiment, source);
   experiment.train.steps = total_steps(experiment.train, *data.source);
   experiment.train.epochs = 0;  // resolved

@@ -156,7 +156,7 @@ TEST_F(ValidationFile, WhatWasLearnedIsAllOfTheDataWhereTheyAreGoneTheDataStillO
   Experiment e;
   e.data = "csv:" + (folder_ / "train.csv").string();
   e.validation = "csv:/nowhere/gone.csv";
-  EXPECT_EQ(open_learned_items(e)->n_items(), 2);
+  EXPECT_EQ(open_learned_items(e, open_source(e.data)->space())->n_items(), 2);
 }
 
 TEST(LearnedItems, AreThoseThatTrainingSawWithoutTheHeldOut) {
@@ -167,11 +167,11 @@ TEST(LearnedItems, AreThoseThatTrainingSawWithoutTheHeldOut) {
   Experiment e;
   e.data = "csv:" + (folder / "t.csv").string();
   const auto data = open_training_data(e, nullptr);
-  const auto learned = open_learned_items(e);
+  const auto learned = open_learned_items(e, data.source->space());
   EXPECT_EQ(learned->n_items(), 380);
   EXPECT_TRUE(torch::equal(learned->dataset()->labels, data.source->dataset()->labels));
   e.data = "coupled";
-  EXPECT_EQ(open_learned_items(e)->n_items(), 0);
+  EXPECT_EQ(open_learned_items(e, open_source(e.data)->space())->n_items(), 0);
 }
 
 // Same number of variables and of coordinates, other labels per variable.
