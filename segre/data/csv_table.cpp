@@ -88,8 +88,9 @@ class TableReader {
       lines_.add(rows_.line());
     }
     if (lines_.size() == 0) fail_input(rows_.file(), ": has a header and no rows");
+    const auto refused = judge_columns();
     if (rows_.has_header()) check_header(name_, rows_.header_place(), columns_);
-    judge_columns();
+    if (!refused.empty()) refuse_columns(name_, refused, most_values());
     const Space space = Space::table(number_anew());
     return {space, store_.take(space), false, Origin::lines(rows_.file(), std::move(lines_))};
   }
@@ -159,23 +160,31 @@ class TableReader {
     column.is_full = false;
   }
 
-  // Puts numbers and dates into bins where bins=auto says so, and refuses what is left and does not look like labels.
-  void judge_columns() {
+  // Puts numbers and dates into bins where bins=auto says so. What is left and does not look like labels is to be
+  // refused.
+  std::vector<RefusedColumn> judge_columns() {
     std::vector<RefusedColumn> refused;
-    int64_t most_values = 0;
-    bool is_full = false;
     for (Column& column : columns_) {
       if (column.n_bins > 0 || !column.declared_by.empty()) continue;  // as the user says
       const RefusedColumn judged = judge(column);
       if (judged.looks != Looks::labels && judged.looks != Looks::identifier && rules_.bins.is_auto) {
         start_measuring(column);
-        continue;
+      } else if (judged.looks != Looks::labels) {
+        refused.push_back(judged);
       }
-      most_values = std::max(most_values, column.dictionary.size() - (column.has_missing ? 1 : 0));
-      is_full = is_full || column.is_full;
-      if (judged.looks != Looks::labels) refused.push_back(judged);
     }
-    if (!refused.empty()) refuse_columns(name_, refused, is_full ? 0 : most_values);
+    return refused;
+  }
+
+  // How many labels the columns would have if all their values were; 0: more than they can have.
+  int64_t most_values() const {
+    int64_t most = 0;
+    for (const Column& column : columns_) {
+      if (column.n_bins > 0 || !column.declared_by.empty()) continue;
+      if (column.is_full) return 0;
+      most = std::max(most, column.dictionary.size() - (column.has_missing ? 1 : 0));
+    }
+    return most;
   }
 
   // The variables, with the store's numbers changed to their labels.

@@ -28,8 +28,10 @@ std::string_view trimmed(std::string_view text) {
 template <class... Form>
 std::string number_text(double value, Form... form) {
   std::array<char, kLongestNumber> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value + 0.0, form...).ptr;  // no -0
-  return {text.data(), end};
+  char* const end = std::to_chars(text.data(), text.data() + text.size(), value, form...).ptr;
+  const std::string written(text.data(), end);
+  const bool is_zero = written.find_first_not_of("-0.") == std::string::npos;
+  return is_zero && written.starts_with('-') ? written.substr(1) : written;  // no -0.0
 }
 
 // Seconds of a date's unit; 0 for numbers.

@@ -78,6 +78,13 @@ TEST(Bins, DrawTheValuesThatTheDataCouldHold) {
   EXPECT_EQ(drawn({Unit::number, {5, 5}, 0}, 0), std::set<std::string>{"5"});
 }
 
+TEST(Bins, WriteNoNegativeZero) {
+  const Bins tenths{Unit::number, {-0.3, 0.3, 0.7}, 1};
+  EXPECT_TRUE(drawn(tenths, 0).contains("0.0"));
+  EXPECT_FALSE(drawn(tenths, 0).contains("-0.0"));
+  EXPECT_EQ((Bins{Unit::number, {-0.0, 1}, 0}).name(0), "[0, 1]");
+}
+
 TEST(Bins, DrawUniformly) {
   EXPECT_EQ(ages().draw(0, 0.0), "20");
   EXPECT_EQ(ages().draw(0, 0.5), "27");
