@@ -48,12 +48,16 @@ bool are_equal(const std::vector<int64_t>& counts) {
 std::string likely_delimiters(std::string_view start, bool is_whole_file) {
   const auto with_comma = count_fields(start, ',', is_whole_file);
   if (with_comma.empty() || with_comma.front() > 1) return ",";
-  std::string found;
+  std::string regular;
+  std::string irregular;
   for (const char delimiter : {';', '\t', '|'}) {
     const auto counts = count_fields(start, delimiter, is_whole_file);
-    if (counts.size() > 1 && counts.front() > 1 && are_equal(counts)) found += delimiter;
+    if (counts.empty()) continue;  // quotes that this one opens do not end
+    const bool is_in_others = std::any_of(counts.begin() + 1, counts.end(), [](int64_t count) { return count > 1; });
+    if (counts.front() > 1 && is_in_others) (are_equal(counts) ? regular : irregular) += delimiter;
   }
-  return found.empty() ? "," : found;
+  if (!regular.empty()) return regular;
+  return irregular + ",";
 }
 
 std::string delimiter_name(char delimiter) {

@@ -28,7 +28,7 @@ TEST(CsvDelimiter, OfOneColumnIsTheComma) {
   EXPECT_EQ(likely_delimiters("", true), ",");
   EXPECT_EQ(likely_delimiters("a\nx\ny\n", true), ",");
   EXPECT_EQ(likely_delimiters("a\nx;y\nz;w\n", true), ",") << "the header has none";
-  EXPECT_EQ(likely_delimiters("a;b\nx\ny;z\n", true), ",") << "not every row";
+  EXPECT_EQ(likely_delimiters("a;b\nx\ny\n", true), ",") << "no other row has one";
   EXPECT_EQ(likely_delimiters("a;b\n", true), ",") << "one row says nothing";
   EXPECT_EQ(likely_delimiters("\"a;b\"\n\"x;y\"\n", true), ",") << "in quotes";
 }
@@ -39,12 +39,15 @@ TEST(CsvDelimiter, InQuotesDoesNotCount) {
 }
 
 TEST(CsvDelimiter, ARowThatIsCutSaysNothing) {
+  EXPECT_EQ(likely_delimiters("a;\"b\n1;2\n", false), ",") << "a quote that only the semicolon opens";
   EXPECT_EQ(likely_delimiters("a;b;c\n1;2;3\n4;5", false), ";");
-  EXPECT_EQ(likely_delimiters("a;b;c\n1;2;3\n4;5", true), ",") << "this one is not";
+  EXPECT_EQ(likely_delimiters("a;b;c\n1;2;3\n4;5", true), ";,") << "this one is not";
 }
 
 TEST(CsvDelimiter, SeveralAreAQuestion) {
   EXPECT_EQ(likely_delimiters("a;b|c\n1;2|3\n", true), ";|");
+  EXPECT_EQ(likely_delimiters("a;b\nx\ny;z\n", true), ";,") << "a damaged table, or one column";
+  EXPECT_EQ(likely_delimiters("a;b|c\nx|1\ny;z|2\n", true), "|") << "the regular one";
   const ScratchFolder folder;
   write_text(folder / "t.csv", "a;b|c\n1;2|3\n");
   const CsvFormat found{.delimiter = CsvFormat::kFound};
