@@ -79,8 +79,10 @@ class ReaderForSpace {
         declared_(name, rows_.encoding(), rows_.refuses_missing()) {
     declared_.require_columns(rows_.all_names(), rows_.file());
     for (CsvColumn& at : match_columns(space, rows_, what)) {
-      auto declared = declared_.of(at.name);
-      columns_.push_back({std::move(at), {space, static_cast<int64_t>(columns_.size())}, std::move(declared)});
+      const auto variable = static_cast<int64_t>(columns_.size());
+      // What labels= says of all columns is not meant for numbers and dates.
+      auto declared = space.bins(variable) == nullptr ? declared_.of(at.name) : std::nullopt;
+      columns_.push_back({std::move(at), {space, variable}, std::move(declared)});
     }
   }
 

@@ -168,6 +168,14 @@ TEST_F(TableForModel, StillHearsItsOtherOptions) {
   EXPECT_EQ(error(weather(), "sky,wind\n"), file() + ": has a header and no rows");
 }
 
+TEST_F(TableForModel, MayBeTheOneThatWasLearnedWithAllItsOptions) {
+  const std::string text = "age,sex\n20,m\n80,f\n35,f\n34,m\n";
+  const std::string options = "bins=age:2&labels=m|f&missing=refuse";
+  write_text(file(), text);
+  const Dataset learned = read_csv_table(parse_source_name("csv:" + file() + "?" + options));
+  EXPECT_TRUE(torch::equal(labels(learned.space, text, options), learned.labels));
+}
+
 TEST_F(TableForModel, IsReadAsFarAsItIsWanted) {
   EXPECT_EQ(read(weather(), "sky,wind\nsun,no\nhail,no\n", "", 1).labels.size(0), 1);
 }
