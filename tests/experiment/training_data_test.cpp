@@ -128,10 +128,11 @@ TEST_F(ValidationFile, LabelsAreMatchedByName) {
 }
 
 TEST_F(ValidationFile, ALabelThatTrainingNeverSawIsNamedWithFileAndLine) {
-  EXPECT_EQ(input_error([&] { open("x,y\na,0\nb,1\n", "x,y\nb,0\nb,1\n\nc,0\n", 10); }),
-            (folder_ / "valid.csv").string() +
-                ":5: column x has the label 'c', which training never saw; it has a, b (if it can occur, train with it "
-                "declared: labels= or dictionary= of csv:, a row with p = 0 of joint:)");
+  EXPECT_EQ(
+      input_error([&] { open("x,y\na,0\nb,1\n", "x,y\nb,0\nb,1\n\nc,0\n", 10); }),
+      (folder_ / "valid.csv").string() +
+          ":5: column x has the label 'c', which training never saw; it has a, b (if it can occur, train with it "
+          "declared: labels= or dictionary= of csv:, a row with p = 0 of joint:); unseen=skip leaves such rows out");
 }
 
 TEST_F(ValidationFile, ADeclaredLabelMayOccurThereOnly) {
