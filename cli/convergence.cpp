@@ -106,7 +106,7 @@ void converge(const ConvergenceArguments& a, const CLI::App& command) {
       load_run(a.run, parse_device(a.device), parse_checkpoint(a.checkpoint), parse_precision(a.precision));
   // Equal items share their draws: each labeling is followed once and counts as often as it occurs.
   const auto [labels, counts, place] =
-      distinct_items(first_items(run.model.space(), *open_source(a.data), a.items, "--data " + a.data));
+      distinct_items(first_items(run.model.space(), a.data, a.items, "--data " + a.data));
   FlowBoundOptions options{
       .trace = trace_options(a.trace), .t1 = a.t1, .mass = a.mass, .panels = a.panels, .seed = parse_seed(a.seed)};
   options.proposal = parse_proposal(a.bound);

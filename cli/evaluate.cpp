@@ -101,7 +101,7 @@ void evaluate_run(const EvaluateArguments& arguments) {
   const auto seed = static_cast<uint64_t>(run.experiment.seed);
 
   const Space& space = run.model.space();
-  const auto source = relabel(space, open_source(arguments.data), "--data " + arguments.data);
+  const auto source = open_source_for(space, arguments.data, "--data " + arguments.data);
   EvaluationData data{space, {}, held_out_items(*source, arguments.items), {}, 0, source->joint()};
   if (data.held_out.size(0) < 2)
     fail_input("--data ", arguments.data, ": has ", data.held_out.size(0), " item, at least 2 are needed");

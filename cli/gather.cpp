@@ -13,28 +13,23 @@ void apply(const std::string& data, const std::vector<std::string>& set, Experim
   for (const auto& assignment : set) schema.set(assignment);
 }
 
-std::shared_ptr<DataSource> open_data(const Experiment& experiment) {
-  if (experiment.data.empty())
+}  // namespace
+
+Experiment changed_experiment(Experiment base, const std::string& data, const std::vector<std::string>& set) {
+  apply(data, set, base);
+  if (base.data.empty())
     fail_input(
         "nothing to learn: give --data SOURCE, or a CONFIG with data.source; 'segre train --data coupled --out run' is "
         "an example");
-  return open_source(experiment.data);
-}
-
-}  // namespace
-
-Gathered gather_experiment(const Experiment& base, const std::string& data, const std::vector<std::string>& set) {
-  Gathered out{base, nullptr};
-  apply(data, set, out.experiment);
-  out.source = open_data(out.experiment);
-  return out;
+  return base;
 }
 
 Gathered gather_experiment(const std::string& config, const std::string& data, const std::vector<std::string>& set,
                            torch::Device device, double max_seconds) {
   Experiment base;
   if (!config.empty()) schema_of(base).read_file(config);
-  Gathered out = gather_experiment(base, data, set);
+  Gathered out{changed_experiment(base, data, set), nullptr};
+  out.source = open_source(out.experiment.data);
   if (config.empty()) {
     out.experiment = max_seconds > 0.0 ? fit_recipe(*out.source, device, max_seconds)
                                        : recipe_for(out.source->space(), out.source->n_items(), device);

@@ -18,8 +18,9 @@ struct Gathered {
 Gathered gather_experiment(const std::string& config, const std::string& data, const std::vector<std::string>& set,
                            torch::Device device, double max_seconds = 0.0);
 
-/// The same onto an experiment that is known already.
-Gathered gather_experiment(const Experiment& base, const std::string& data, const std::vector<std::string>& set);
+/// An experiment that is known already with --data and --set applied; its data are not opened. InputError where there
+/// is nothing to learn.
+Experiment changed_experiment(Experiment base, const std::string& data, const std::vector<std::string>& set);
 
 /// Adds --checkpoint last|best to a command, and reads its value.
 void add_checkpoint_option(CLI::App& command, std::string& value);

@@ -261,7 +261,7 @@ void enumerate_all(const LikelihoodArguments& arguments, const LoadedRun& run, c
 
 void score_data(const LikelihoodArguments& arguments, const LoadedRun& run, const Scorer& scorer, OutputFile* file) {
   const Space& space = run.model.space();
-  const auto labels = first_items(space, *open_source(arguments.data), arguments.items, "--data " + arguments.data);
+  const auto labels = first_items(space, arguments.data, arguments.items, "--data " + arguments.data);
   const double start = now_seconds();
   const auto items = distinct_items(labels);
   const auto [scores, reached] = score_distinct(arguments, space, scorer, items);

@@ -65,7 +65,7 @@ Chosen choose_items(const DataSource& source, int64_t asked, const std::string& 
 // Items of the source that an option names, their labels numbered as the model's.
 Chosen choose_items(const std::string& option, const std::string& name, const Space& space, int64_t asked) {
   const std::string what = option + " " + name;
-  return choose_items(*relabel(space, open_source(name), what), asked, what);
+  return choose_items(*open_source_for(space, name, what), asked, what);
 }
 
 torch::Tensor label_counts(const DataSource& train) {

@@ -32,6 +32,7 @@ struct SampleArguments {
   std::vector<std::string> set;
   std::string device = "cpu";
   std::string checkpoint = "last";
+  bool numbers = false;
 };
 
 enum class Format { csv, npy, picture, maps };
@@ -63,6 +64,15 @@ void check_format(Format format, const SampleArguments& arguments, const Space& 
                "; give a folder for one file each");
 }
 
+void check_numbers(Format format, const SampleArguments& arguments, const Space& space) {
+  if (!arguments.numbers) return;
+  if (format != Format::csv) fail_input("--numbers: numbers are written into .csv files, --out is ", arguments.out);
+  for (int64_t i = 0; i < space.n_variables(); ++i)
+    if (space.bins(i) != nullptr) return;
+  fail_input("--numbers: the model of ", arguments.run,
+             " has no bins to draw numbers from; 'segre train --data csv:FILE?bins=auto' makes one that has");
+}
+
 // Whether a source's exact distribution is known and cheap to have, told by its name and the size of its file alone.
 bool is_cheap(const SourceName& name) {
   constexpr uintmax_t kLargestTable = 1 << 20;  // bytes of a joint table: a moment to read
@@ -92,7 +102,8 @@ struct Drawing {
   const Sampler& sampler;
   const Space& space;
   int64_t count;
-  LabelingCounts* counts;  // or nullptr
+  LabelingCounts* counts;               // or nullptr
+  std::optional<RandomStream> numbers;  // values of bins instead of their names
   int64_t n_undecided = 0;
   int64_t n_evaluations = 0;
 
@@ -118,7 +129,9 @@ void write_table(Drawing& drawing, std::ostream& out, Format format) {
     if (format == Format::npy) {
       write_npy_labels(out, drawing.space, labels);
     } else {
-      write_labels_csv(out, drawing.space, labels, /*with_header=*/first == 0);
+      std::optional<BinValues> values;
+      if (drawing.numbers) values = {*drawing.numbers, static_cast<uint64_t>(first)};
+      write_labels_csv(out, drawing.space, labels, /*with_header=*/first == 0, values);
     }
   });
 }
@@ -188,13 +201,15 @@ void sample(const SampleArguments& arguments, const CLI::App& command) {
   const auto seed = static_cast<uint64_t>(run.experiment.seed);
   const Space& space = run.model.space();
   check_format(format, arguments, space);
+  check_numbers(format, arguments, space);
   const Sampler sampler(run.model, run.experiment.sample, seed);
   const auto source = known_source(run);
   std::optional<LabelingCounts> counts;
   if (source) counts.emplace(space);
 
   const double start = now_seconds();
-  Drawing drawing{sampler, space, arguments.count, counts ? &*counts : nullptr};
+  Drawing drawing{sampler, space, arguments.count, counts ? &*counts : nullptr, {}};
+  if (arguments.numbers) drawing.numbers = RandomStream(seed, Purpose::bin_values);
   if (format == Format::picture) {
     write_picture(drawing, *file);
   } else if (format == Format::maps) {
@@ -231,6 +246,8 @@ void add_sample(CLI::App& app, Context& /*context*/) {
                       "read labels at this time; 0: at the decision time, or where sample.stop says");
   command->add_option("--readout", arguments->readout,
                       "argmax, matched (drawn from the path's Bayes rule), segre (drawn from T(W), W = softmax(v))");
+  command->add_flag("--numbers", arguments->numbers,
+                    "write a number or date drawn within each bin (bins= of csv:) instead of the bin's name");
   command->add_option("--set", arguments->set, "override a key of the config: --set sample.stop=end")
       ->allow_extra_args(false);
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");

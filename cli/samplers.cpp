@@ -41,7 +41,7 @@ constexpr int64_t kMostDataItems = 10'000;
 
 std::optional<LabelSummary> summarise_data(const std::string& name, const Space& space) {
   if (name.empty()) return std::nullopt;
-  const auto source = relabel(space, open_source(name), "--data " + name);
+  const auto source = open_source_for(space, name, "--data " + name);
   return summarise_labels(space, chosen_items(*source, kMostDataItems));
 }
 

@@ -49,9 +49,15 @@ Gathered gather(const TrainArguments& arguments, double max_seconds) {
     Experiment checked;
     schema_of(checked).set(set.back(), "--seed");  // a bad one is reported under the option's own name
   }
-  if (!arguments.resume || !arguments.config.empty())
+  if (!arguments.resume)
     return gather_experiment(arguments.config, arguments.data, set, parse_device(arguments.device), max_seconds);
-  return gather_experiment(asked_before(RunDirectory(arguments.out)), arguments.data, set);
+  Experiment base;
+  if (arguments.config.empty()) {
+    base = asked_before(RunDirectory(arguments.out));
+  } else {
+    schema_of(base).read_file(arguments.config);
+  }
+  return {changed_experiment(base, arguments.data, set), nullptr};  // opened as the checkpoint knows them
 }
 
 void train(const TrainArguments& arguments, const Context& context) {
@@ -69,7 +75,7 @@ void train(const TrainArguments& arguments, const Context& context) {
                           .source = source,
                           .on_start = print_start};
   const TrainResult result = train_run(experiment, run, options);
-  print_end(source->space(), result, arguments.out, now_seconds() - start);
+  print_end(result, arguments.out, now_seconds() - start);
   if (!result.finished) {
     std::cerr << "stopped by a signal and saved; continue with: segre train --out " << arguments.out << " --resume\n";
     throw Stopped{InterruptGuard::signal()};

@@ -89,7 +89,7 @@ void print_start(const TrainStart& start) {
   std::cerr << '\n';
 }
 
-void print_end(const Space& space, const TrainResult& result, const std::string& run, double seconds) {
+void print_end(const TrainResult& result, const std::string& run, double seconds) {
   if (result.new_steps == 0) {
     std::cerr << run << ": all " << result.steps
               << " steps were done before; nothing was done now (--set train.steps=N with a larger N, or --max-time, "
@@ -101,13 +101,13 @@ void print_end(const Space& space, const TrainResult& result, const std::string&
     const ValidationResult& last = result.validations.back().result;
     std::cerr << "held out  " << with_error(last) << " nats per item (a bound on -log p, of " << result.n_held_out
               << " items)\n"
-              << "beside    " << plain_digits(result.independent_nats, 4) << " if the " << parts_of(space)
+              << "beside    " << plain_digits(result.independent_nats, 4) << " if the " << parts_of(result.space)
               << " were independent, " << plain_digits(result.uniform_nats, 4) << " if all labels were alike\n";
     if (const std::string text = still_improving(result); !text.empty()) std::cerr << "progress  " << text << '\n';
   }
   if (!result.finished) return;
   std::cerr << "next      segre sample " << run << " --count "
-            << (space.layout() == Layout::image ? "16 --out samples.png" : "1000 --out samples.csv") << '\n';
+            << (result.space.layout() == Layout::image ? "16 --out samples.png" : "1000 --out samples.csv") << '\n';
 }
 
 }  // namespace segre::cli

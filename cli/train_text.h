@@ -11,6 +11,6 @@ void print_start(const TrainStart& start);
 
 /// How good the model is beside simple ones, whether longer training would help, and what to type next. `run` is its
 /// directory as typed.
-void print_end(const Space& space, const TrainResult& result, const std::string& run, double seconds);
+void print_end(const TrainResult& result, const std::string& run, double seconds);
 
 }  // namespace segre::cli

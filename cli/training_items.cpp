@@ -8,9 +8,9 @@ namespace segre::cli {
 
 std::shared_ptr<DataSource> open_training_items(const std::string& train, const LoadedRun& run) {
   const Space& space = run.model.space();
-  if (!train.empty()) return relabel(space, open_source(train), "--train " + train);
+  if (!train.empty()) return open_source_for(space, train, "--train " + train);
   try {
-    return relabel(space, open_learned_items(run.experiment), "data.source = " + run.experiment.data);
+    return open_learned_items(run.experiment, space);
   } catch (const InputError& error) {
     fail_input("the run's training data cannot be opened (", error.what(), "); give them with --train SOURCE");
   }

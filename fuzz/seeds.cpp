@@ -113,13 +113,15 @@ void runs(const fs::path& root) {
 
 void tables(const fs::path& root) {
   Corpus corpus(root, "table");
-  for (int choice = 0; choice < 7; ++choice) corpus.add(choice, fuzz::sample_csv());
-  corpus.add(7, fuzz::sample_joint());
+  for (int choice = 0; choice < 13; ++choice) corpus.add(choice, fuzz::sample_csv());
+  for (const int choice : {7, 8, 9, 10, 11})
+    corpus.add(choice, "a,b,c\n1.5,x,1970-01-01\n\"[1, 2.5)\",y,1970-01-02 12:30\n,z,1969-12-31T23:59:59\n-1e3,?,1\n");
+  corpus.add(12, fuzz::sample_joint());
   corpus.add(0, test::gzip_bytes(fuzz::sample_csv()));
   corpus.add(2,
              "\xef\xbb\xbf"
              "a;b\r\n\"x\";\"y\"\"\"\r\n");
-  corpus.add(7, "a,p\nx,1\n");
+  corpus.add(12, "a,p\nx,1\n");
 }
 
 void pictures(const fs::path& root) {

@@ -1,6 +1,7 @@
 // CSV tables and joint distributions; the first byte chooses the reader and its options.
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "fuzz/support.h"
 #include "segre/data/joint_table.h"
@@ -14,13 +15,40 @@ const char* const kOptions[] = {"",
                                 "?max_labels=3",
                                 "?columns=a,b",
                                 "?without=b&limit=2",
-                                "?delimiter=tab&columns=b,a"};
-constexpr size_t kJoint = std::size(kOptions);
+                                "?delimiter=tab&columns=b,a",
+                                "?bins=auto",
+                                "?bins=a:3,auto&max_labels=2"};
+// A model that the table is read for, and what becomes of labels that it does not know.
+const char* const kForModel[] = {"", "?unseen=skip", "?unseen=missing&delimiter=semicolon"};
+constexpr size_t kFirstForModel = std::size(kOptions);
+constexpr size_t kJoint = kFirstForModel + std::size(kForModel);
+
+segre::Space model_space() {
+  using namespace segre;
+  return Space::table({{"b", 3, {"x", "y", "(missing)"}},
+                       {"a", 3, {"[1, 2.5)", "[2.5, 9]", "(missing)"}, Bins{Bins::Unit::number, {1, 2.5, 9}, 1}},
+                       {"c", 1, {"[1970-01-01, 1970-01-02]"}, Bins{Bins::Unit::day, {0, 86'400}}}});
+}
 
 void read_table(const std::filesystem::path& path, const std::string& options) {
   using namespace segre;
   const Dataset dataset = read_csv_table(parse_source_name("csv:" + path.string() + options));
   check_labels(dataset.space, dataset.labels.to(torch::kInt64));
+  // What a model would keep of it reads it again.
+  const Space kept = Space::from_json(nlohmann::json::parse(dataset.space.to_json().dump()));
+  for (int64_t i = 0; i < kept.n_variables(); ++i)
+    if (const Bins* bins = kept.bins(i))
+      for (int64_t bin = 0; bin < bins->size(); ++bin) {
+        const auto value = bins->parse(bins->draw(bin, 0.75));
+        fuzz::require(value && bins->find(*value) == bin, "a value drawn from a bin is in it");
+      }
+}
+
+void read_for_model(const std::filesystem::path& path, const std::string& options) {
+  using namespace segre;
+  static const Space space = model_space();
+  const Dataset dataset = read_csv_table_for(parse_source_name("csv:" + path.string() + options), space, "--data", 0);
+  check_labels(space, dataset.labels.to(torch::kInt64));
 }
 
 void read_joint(const std::filesystem::path& path) {
@@ -38,6 +66,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto [choice, rest] = fuzz::choose(data, size);
   const size_t what = choice % (kJoint + 1);
   const auto path = folder.put("table.csv", rest);
-  fuzz::survive([&] { what == kJoint ? read_joint(path) : read_table(path, kOptions[what]); });
+  fuzz::survive([&] {
+    if (what == kJoint) return read_joint(path);
+    what < kFirstForModel ? read_table(path, kOptions[what]) : read_for_model(path, kForModel[what - kFirstForModel]);
+  });
   return 0;
 }

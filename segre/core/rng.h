@@ -29,6 +29,7 @@ enum class Purpose : uint64_t {
   evaluation_rows = 18,
   calibration_rows = 19,
   direct_noise = 20,
+  bin_values = 21,
 };
 
 /// A counter-based source of random numbers: number `index` of a stream is a pure function of

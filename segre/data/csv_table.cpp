@@ -1,83 +1,63 @@
 #include <algorithm>
-#include <set>
-#include <unordered_map>
+#include <cmath>
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
+#include "segre/data/bins_option.h"
+#include "segre/data/column_looks.h"
+#include "segre/data/csv_rows.h"
 #include "segre/data/declared_labels.h"
 #include "segre/data/label_store.h"
-#include "segre/data/list_labels.h"
 #include "segre/data/readers.h"
+#include "segre/data/value_scale.h"
 
 namespace segre {
 namespace {
 
-// More different values than either are no labels but identifiers, unless max_labels says otherwise.
-constexpr int64_t kFewValues = 50;
-constexpr int64_t kRowsPerValue = 2;
-// Numbers with fractions are measurements when there are more of them than a coarse scale has steps.
-constexpr int64_t kFewNumbers = 20;
-
 struct Column {
-  std::string name;
-  int64_t field = 0;
+  CsvColumn at;
   LabelDictionary dictionary;
   std::string declared_by;  // the option that says what its labels are; empty: they are what is found
   bool has_missing = false;
+  bool is_full = false;          // more different values than labels can be: no more are taken up
+  int64_t n_values = 0;          // rows with a value, while the dictionary grows
+  int64_t n_bins = 0;            // how many are wanted; 0: the values are labels
+  ValueScale scale;              // of a column with bins
+  std::vector<double> measured;  // and its values, one per row; NaN: missing
 };
 
-char delimiter_of(const SourceName& name) {
-  const std::string given =
-      name.choice("delimiter", "comma", {"comma", ",", "semicolon", ";", "tab", "space", " ", "pipe", "|"});
-  if (given == "tab") return '\t';
-  if (given == "space") return ' ';
-  if (given == "comma") return ',';
-  if (given == "semicolon") return ';';
-  if (given == "pipe") return '|';
-  return given.front();
-}
+// What the options say about all columns.
+struct Rules {
+  DeclaredLabels declared;
+  BinsOption bins;
+  int64_t max_labels;
+};
 
-CsvFormat format_of(const SourceName& name) {
-  return {delimiter_of(name), encoding_of(name), name.flag("header", true)};
-}
-
-std::vector<std::string> column_names(const CsvReader& csv) {
-  std::vector<std::string> names;
-  std::set<std::string> seen;
-  for (int64_t i = 0; i < csv.n_fields(); ++i) {
-    names.push_back(csv.column_name(i));
-    if (!seen.insert(names.back()).second)
-      fail_input(csv.name(), ":", csv.line(), ": column '", printable(names.back()),
-                 "' is named twice; if the file has no header, read it with header=0");
-  }
-  return names;
-}
-
-// The columns wanted: those of columns=, in that order, or all; less those of without=.
-std::vector<Column> choose_columns(const SourceName& name, const CsvReader& csv, const DeclaredLabels& declared) {
-  const auto names = column_names(csv);
-  declared.require_columns(names, csv.name());
-  std::unordered_map<std::string, int64_t> fields;  // a table may have a million columns
-  for (size_t i = 0; i < names.size(); ++i) fields.emplace(names[i], static_cast<int64_t>(i));
-  const auto find = [&](const std::string& wanted) {
-    const auto at = fields.find(wanted);
-    if (at == fields.end())
-      fail_input(csv.name(), ": has no column '", wanted, "'; the nearest is ", printable(nearest(wanted, names)));
-    return at->second;
-  };
-  const auto unwanted = name.words("without");
-  for (const std::string& column : unwanted) find(column);
-  const std::set<std::string> without(unwanted.begin(), unwanted.end());
-  std::set<std::string> taken;
+std::vector<Column> make_columns(const CsvRows& rows, const Rules& rules) {
+  rules.declared.require_columns(rows.all_names(), rows.file());
   std::vector<Column> columns;
-  for (const std::string& wanted : name.has("columns") ? name.words("columns") : names) {
-    if (without.contains(wanted)) continue;
-    if (!taken.insert(wanted).second) name.fail_option("columns", "each column once");
-    auto labels = declared.of(wanted);
-    const std::string option = labels ? declared.option_for(wanted) : "";
-    columns.push_back({wanted, find(wanted), std::move(labels).value_or(LabelDictionary()), option});
+  std::vector<std::string> names;
+  for (const CsvColumn& at : rows.columns()) {
+    const auto bins = rules.bins.counts.find(at.name);
+    auto labels = rules.declared.of(at.name);
+    Column column;
+    column.at = at;
+    if (bins != rules.bins.counts.end()) {
+      column.n_bins = bins->second;
+      if (rules.declared.has_dictionary_of(at.name))
+        fail_input(rows.file(), ": column ", printable(at.name), " has labels (", rules.declared.option_for(at.name),
+                   ") and bins (bins=); give one of them");
+    } else if (labels) {
+      column.dictionary = std::move(*labels);
+      column.declared_by = rules.declared.option_for(at.name);
+    }
+    columns.push_back(std::move(column));
+    names.push_back(at.name);
   }
-  if (columns.empty()) fail_input("data source ", name.text(), ": no column is left");
+  for (const auto& [name, count] : rules.bins.counts)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      fail_input(rows.file(), ": has no column '", name, "' to make bins of (bins=); the nearest is ",
+                 printable(nearest(name, names)));
   return columns;
 }
 
@@ -85,50 +65,176 @@ std::vector<Column> choose_columns(const SourceName& name, const CsvReader& csv,
 void check_header(const SourceName& name, const std::string& place, const std::vector<Column>& columns) {
   for (const char* option : {"header", "columns", "without", "dictionary"})
     if (name.has(option)) return;  // the user knows the names
-  if (std::all_of(columns.begin(), columns.end(), [](const Column& c) { return c.dictionary.has(c.name); }))
-    fail_input(place, ": every column is named as one of its own labels, '", printable(columns.front().name),
+  const auto could_be_item = [](const Column& c) {
+    return c.n_bins > 0 ? ValueScale(c.scale).add(c.at.name).has_value() : c.dictionary.has(c.at.name);
+  };
+  if (std::all_of(columns.begin(), columns.end(), could_be_item))
+    fail_input(place, ": every column is named as one of its own labels, '", printable(columns.front().at.name),
                "' the first; read the file with header=0 if this line is data, with header=1 if it names the columns");
 }
 
-[[noreturn]] void refuse(const CsvReader& csv, const Column& column, const std::string& found, int64_t distinct) {
-  fail_input(csv.name(), ": column ", printable(column.name), " has ", distinct, " ", found,
-             ", too many to be labels: leave it out (without=", printable(column.name),
-             "), put its values into bins, or take them as they are (max_labels=", distinct, ")");
-}
+class TableReader {
+ public:
+  explicit TableReader(const SourceName& name)
+      : name_(name),
+        rows_(name),
+        rules_{DeclaredLabels(name, rows_.encoding(), rows_.refuses_missing()), BinsOption::read(name),
+               name.integer("max_labels", 0, {1, kMaxLabels})},
+        columns_(make_columns(rows_, rules_)) {}
 
-void check_column(const CsvReader& csv, const Column& column, int64_t n_rows, int64_t max_labels) {
-  if (!column.declared_by.empty()) return;  // labels because the user says so
-  const auto& names = column.dictionary.names();
-  const int64_t distinct = column.dictionary.size() - (column.has_missing ? 1 : 0);
-  if (max_labels > 0) {
-    if (distinct > max_labels) refuse(csv, column, "different values", distinct);
-    return;
+  Dataset read() {
+    for (const int64_t limit = name_.limit(); lines_.size() < limit && rows_.next();) {
+      for (Column& column : columns_) store_.add(number_of(column));
+      lines_.add(rows_.line());
+    }
+    if (lines_.size() == 0) fail_input(rows_.file(), ": has a header and no rows");
+    const auto refused = judge_columns();
+    if (rows_.has_header()) check_header(name_, rows_.header_place(), columns_);
+    if (!refused.empty()) refuse_columns(name_, refused, most_values());
+    const Space space = Space::table(number_anew());
+    return {space, store_.take(space), false, Origin::lines(rows_.file(), std::move(lines_))};
   }
-  if (distinct > std::max(kFewValues, n_rows / kRowsPerValue))
-    refuse(csv, column, concat("different values in ", n_rows, " rows"), distinct);
-  const auto is_real = [](const std::string& text) { return text == kMissingName || is_number(text); };
-  const auto is_whole = [](const std::string& text) { return text == kMissingName || is_integer(text); };
-  if (distinct > kFewNumbers && !std::all_of(names.begin(), names.end(), is_whole) &&
-      std::all_of(names.begin(), names.end(), is_real))
-    refuse(csv, column, "different numbers with fractions", distinct);
-}
 
-int32_t number_of(const CsvReader& csv, Column& column, bool refuse_missing) {
-  std::string_view text = csv.field(column.field);
-  if (is_missing(text)) {
-    if (refuse_missing)
-      fail_input(csv.name(), ":", csv.line(), ": column ", printable(column.name), " is '", text,
-                 "', which stands for a missing value; a label was expected (missing=refuse)");
-    text = kMissingName;
-    column.has_missing = true;
-  } else if (!column.declared_by.empty() && !column.dictionary.has(text)) {
-    fail_input(csv.name(), ":", csv.line(), ": column ", printable(column.name), " has the label '", printable(text),
-               "', which is not declared (", column.declared_by, "); it has ", list_labels(column.dictionary.names()));
+ private:
+  // What the store keeps of a value: its number in the column's dictionary, 0 in a column with bins.
+  int32_t number_of(Column& column) {
+    const std::string_view text = rows_.value(column.at);
+    const bool is_missing = text == kMissingName;
+    column.has_missing = column.has_missing || is_missing;
+    if (column.n_bins > 0) return measure(column, text, is_missing);
+    if (column.is_full) return 0;
+    if (!is_missing && !column.declared_by.empty() && !column.dictionary.has(text))
+      refuse_undeclared(rows_.place(), column.at.name, text, column.declared_by, column.dictionary);
+    if (column.dictionary.size() == kMaxLabels && !column.dictionary.has(text)) return take_no_more(column, text);
+    column.n_values += is_missing ? 0 : 1;
+    return column.dictionary.number(text);
   }
-  const int32_t number = column.dictionary.number(text);
-  if (number == kMaxLabels) refuse(csv, column, concat("different values by line ", csv.line()), number + 1);
-  return number;
-}
+
+  int32_t measure(Column& column, std::string_view text, bool is_missing) {
+    const auto value = is_missing ? std::optional<double>(NAN) : column.scale.add(text);
+    if (value) {
+      column.measured.push_back(*value);
+      return 0;
+    }
+    if (rules_.bins.counts.contains(column.at.name))
+      fail_input(rows_.place(), ": column ", printable(column.at.name), " is '", printable(text), "', a ",
+                 column.scale.is_date() ? "date" : "number", column.measured.empty() ? " or a date" : "",
+                 " was expected (bins=)");
+    // bins=auto took it for numbers or dates until here: refused as what it is.
+    column.n_bins = 0;
+    column.is_full = true;
+    column.measured = {};
+    column.dictionary.number(text);
+    return 0;
+  }
+
+  // One value more than labels can be: from here on the column is one of numbers, where bins=auto may make it so, or it
+  // is refused in the end.
+  int32_t take_no_more(Column& column, std::string_view text) {
+    column.is_full = true;
+    const auto looks = judge(column).looks;
+    if (!rules_.bins.is_auto || looks == Looks::identifier) return 0;
+    start_measuring(column);
+    return measure(column, text, text == kMissingName);
+  }
+
+  RefusedColumn judge(const Column& column) const {
+    return judge_column(column.at.name,
+                        {.dictionary = column.dictionary,
+                         .has_missing = column.has_missing,
+                         .is_full = column.is_full,
+                         .n_values = column.n_values,
+                         .n_rows = lines_.size()},
+                        rules_.max_labels);
+  }
+
+  // The labels stored so far become values: all are numbers, or all dates.
+  void start_measuring(Column& column) {
+    std::vector<double> values;
+    for (const std::string& text : column.dictionary.names())
+      values.push_back(text == kMissingName ? NAN : *column.scale.add(text));
+    const int64_t n = static_cast<int64_t>(columns_.size());
+    const int64_t i = &column - columns_.data();
+    for (int64_t row = 0; row < lines_.size(); ++row) column.measured.push_back(values[store_.at(row * n + i)]);
+    column.n_bins = BinsOption::kAutoBins;
+    column.is_full = false;
+  }
+
+  // Puts numbers and dates into bins where bins=auto says so. What is left and does not look like labels is to be
+  // refused.
+  std::vector<RefusedColumn> judge_columns() {
+    std::vector<RefusedColumn> refused;
+    for (Column& column : columns_) {
+      if (column.n_bins > 0 || !column.declared_by.empty()) continue;  // as the user says
+      const RefusedColumn judged = judge(column);
+      if (judged.looks != Looks::labels && judged.looks != Looks::identifier && rules_.bins.is_auto) {
+        start_measuring(column);
+      } else if (judged.looks != Looks::labels) {
+        refused.push_back(judged);
+      }
+    }
+    return refused;
+  }
+
+  // How many labels the columns would have if all their values were; 0: more than they can have.
+  int64_t most_values() const {
+    int64_t most = 0;
+    for (const Column& column : columns_) {
+      if (column.n_bins > 0 || !column.declared_by.empty()) continue;
+      if (column.is_full) return 0;
+      most = std::max(most, column.dictionary.size() - (column.has_missing ? 1 : 0));
+    }
+    return most;
+  }
+
+  // The variables, with the store's numbers changed to their labels.
+  std::vector<Variable> number_anew() {
+    std::vector<Variable> variables;
+    std::vector<std::vector<int32_t>> place;
+    for (const Column& column : columns_) {
+      if (column.n_bins > 0) {
+        variables.push_back(binned(column));
+        place.emplace_back(std::max<int64_t>(1, column.dictionary.size()), 0);
+        continue;
+      }
+      auto sorted = column.dictionary.sorted(kMissingName);
+      variables.push_back({column.at.name, column.dictionary.size(), std::move(sorted.names)});
+      place.push_back(std::move(sorted.place));
+    }
+    store_.relabel(place);
+    for (size_t i = 0; i < columns_.size(); ++i)
+      if (columns_[i].n_bins > 0) store_bins(static_cast<int64_t>(i), *variables[i].bins);
+    return variables;
+  }
+
+  Variable binned(const Column& column) const {
+    std::vector<double> values;
+    std::copy_if(column.measured.begin(), column.measured.end(), std::back_inserter(values),
+                 [](double value) { return !std::isnan(value); });
+    if (values.empty())
+      fail_input(rows_.file(), ": column ", printable(column.at.name),
+                 " has missing values alone, nothing to make bins of (bins=)");
+    Variable variable{column.at.name, 0, {}, quantile_bins(column.scale, std::move(values), column.n_bins)};
+    for (int64_t bin = 0; bin < variable.bins->size(); ++bin) variable.label_names.push_back(variable.bins->name(bin));
+    if (column.has_missing) variable.label_names.emplace_back(kMissingName);
+    variable.n_labels = static_cast<int64_t>(variable.label_names.size());
+    return variable;
+  }
+
+  void store_bins(int64_t i, const Bins& bins) {
+    const auto n = static_cast<int64_t>(columns_.size());
+    int64_t row = 0;
+    for (const double value : columns_[i].measured)
+      store_.set(n * row++ + i, static_cast<int32_t>(std::isnan(value) ? bins.size() : bins.find(value)));
+  }
+
+  const SourceName& name_;
+  CsvRows rows_;
+  Rules rules_;
+  std::vector<Column> columns_;
+  LabelStore store_;
+  ItemNumbers lines_;
+};
 
 }  // namespace
 
@@ -137,38 +243,10 @@ TextEncoding encoding_of(const SourceName& name) {
 }
 
 Dataset read_csv_table(const SourceName& name) {
-  const bool refuse_missing = name.choice("missing", "label", {"label", "refuse"}) == "refuse";
-  const int64_t max_labels = name.integer("max_labels", 0, {1, kMaxLabels});
-  const int64_t limit = name.limit();
-  const CsvFormat format = format_of(name);
-  const DeclaredLabels declared(name, format.encoding, refuse_missing);
-  CsvReader csv(name.target(), format);
-  if (!csv.next())
-    fail_input(csv.name(), ": is empty, ", format.has_header ? "a header line" : "a row of labels", " was expected");
-  auto columns = choose_columns(name, csv, declared);
-  const std::string first_line = concat(csv.name(), ":", csv.line());
-
-  LabelStore store;
-  ItemNumbers lines;
-  bool is_row = !format.has_header;  // the first one is waiting
-  for (; lines.size() < limit && (is_row || csv.next()); is_row = false) {
-    for (Column& column : columns) store.add(number_of(csv, column, refuse_missing));
-    lines.add(csv.line());
-  }
-  if (lines.size() == 0) fail_input(csv.name(), ": has a header and no rows");
-  if (format.has_header) check_header(name, first_line, columns);
-
-  std::vector<Variable> variables;
-  std::vector<std::vector<int32_t>> place;
-  for (const Column& column : columns) {
-    check_column(csv, column, lines.size(), max_labels);
-    auto sorted = column.dictionary.sorted(kMissingName);
-    variables.push_back({column.name, column.dictionary.size(), std::move(sorted.names)});
-    place.push_back(std::move(sorted.place));
-  }
-  store.relabel(place);
-  const Space space = Space::table(std::move(variables));
-  return {space, store.take(space), false, Origin::lines(csv.name(), std::move(lines))};
+  if (name.has("unseen"))
+    fail_input("data source ", name.text(),
+               ": unseen= says what becomes of labels that a model never saw, but the table is read for no model here");
+  return TableReader(name).read();
 }
 
 }  // namespace segre

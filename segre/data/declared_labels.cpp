@@ -4,6 +4,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
+#include "segre/data/list_labels.h"
 #include "segre/data/missing.h"
 #include "segre/io/csv.h"
 #include "segre/space/space.h"
@@ -70,6 +71,12 @@ void DeclaredLabels::require_columns(const std::vector<std::string>& columns, co
     if (std::find(columns.begin(), columns.end(), column) == columns.end())
       fail_input(file_, ":", entry.line, ": column '", printable(column), "' is not one of ", file, "; the nearest is ",
                  printable(nearest(column, columns)));
+}
+
+void refuse_undeclared(const std::string& place, const std::string& column, std::string_view text,
+                       const std::string& option, const LabelDictionary& declared) {
+  fail_input(place, ": column ", printable(column), " has the label '", printable(text), "', which is not declared (",
+             option, "); it has ", list_labels(declared.names()));
 }
 
 }  // namespace segre

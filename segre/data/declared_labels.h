@@ -25,6 +25,8 @@ class DeclaredLabels {
   std::optional<LabelDictionary> of(const std::string& column) const;
   /// The option that declares the labels of a column, for messages.
   std::string option_for(const std::string& column) const;
+  /// Whether the dictionary names the column.
+  bool has_dictionary_of(const std::string& column) const { return by_column_.contains(column); }
   /// InputError names the line of the dictionary whose column the table `file` does not have.
   void require_columns(const std::vector<std::string>& columns, const std::string& file) const;
 
@@ -40,5 +42,9 @@ class DeclaredLabels {
   std::string file_;
   std::map<std::string, Entry> by_column_;
 };
+
+/// InputError about a value that is not among the labels declared for its column by the option.
+[[noreturn]] void refuse_undeclared(const std::string& place, const std::string& column, std::string_view text,
+                                    const std::string& option, const LabelDictionary& declared);
 
 }  // namespace segre

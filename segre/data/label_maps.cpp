@@ -43,10 +43,25 @@ std::vector<uint16_t> resized(PngImage image, ImageSize size) {
   return result;
 }
 
+// The numbers of an image, how often they occur, and where first.
+std::map<int64_t, StoredValue> stored_values(const PngImage& image, const std::string& file) {
+  if (image.values.empty()) return {};
+  std::vector<int64_t> counts(*std::max_element(image.values.begin(), image.values.end()) + 1);
+  std::map<int64_t, StoredValue> stored;
+  for (size_t at = 0; at < image.values.size(); ++at) {
+    const uint16_t value = image.values[at];
+    if (counts[value]++ > 0) continue;
+    const auto place = static_cast<int64_t>(at);
+    stored[value] = {0, file, place / image.width, place % image.width};
+  }
+  for (auto& [value, found] : stored) found.count = counts[value];
+  return stored;
+}
+
 // One file of a batch: its pixels and the numbers in it, or why there are none.
 struct Decoded {
   std::vector<uint16_t> values;
-  std::vector<bool> seen = std::vector<bool>(kPngValues);
+  std::map<int64_t, StoredValue> stored;
   std::exception_ptr error;
 };
 
@@ -62,7 +77,6 @@ class MapReader {
                        static_cast<double>(maps_.size.pixels()),
                    concat("reading label maps of ", maps_.size.height, "x", maps_.size.width, " pixels"), torch::kCPU);
     maps_.palette = first.palette;
-    maps_.seen.resize(kPngValues);
   }
 
   LabelMaps read() {
@@ -81,8 +95,10 @@ class MapReader {
     for (const Decoded& decoded : batch) {
       if (decoded.error) std::rethrow_exception(decoded.error);  // that of the first file, whatever the threads did
       for (const uint16_t value : decoded.values) maps_.values.add(value);
-      for (int64_t v = 0; v < kPngValues; ++v)
-        if (decoded.seen[v]) maps_.seen[v] = true;
+      for (const auto& [value, found] : decoded.stored) {
+        const auto [at, is_new] = maps_.stored.try_emplace(value, found);
+        if (!is_new) at->second.count += found.count;
+      }
     }
   }
 
@@ -94,7 +110,7 @@ class MapReader {
       if (!is_resizing_ && ImageSize{image.height, image.width} != maps_.size)
         fail_input(path.string(), ": is ", image.height, "x", image.width, " where ", files_.front().string(), " is ",
                    maps_.size.height, "x", maps_.size.width, "; give height= and width= to resize all");
-      for (const uint16_t value : image.values) decoded.seen[value] = true;
+      decoded.stored = stored_values(image, path.string());
       decoded.values = resized(std::move(image), maps_.size);
     } catch (...) {
       decoded.error = std::current_exception();

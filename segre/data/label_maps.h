@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,12 +17,20 @@ namespace segre {
 /// Numbers a PNG file can store.
 inline constexpr int64_t kPngValues = 65'536;
 
+/// How often a number is stored, and where first.
+struct StoredValue {
+  int64_t count = 0;
+  std::string file;
+  int64_t row = 0;
+  int64_t column = 0;
+};
+
 /// The numbers stored in PNG files, one image after the other.
 struct LabelMaps {
   ImageSize size;
   LabelStore values;
-  std::vector<bool> seen;    ///< [kPngValues] which numbers there were, before resizing
-  std::vector<Rgb> palette;  ///< of the first file; empty where it has none
+  std::map<int64_t, StoredValue> stored;  ///< which numbers there were, before resizing
+  std::vector<Rgb> palette;               ///< of the first file; empty where it has none
 };
 
 /// Which numbers may be stored, and how messages call them.

@@ -36,6 +36,15 @@ void LabelStore::add_wide(int32_t label) {
   words_.push_back(label);
 }
 
+void LabelStore::set(int64_t index, int32_t label) {
+  if (label > 0xff) widen();
+  if (is_wide_) {
+    words_[index] = label;
+  } else {
+    bytes_[index] = static_cast<uint8_t>(label);
+  }
+}
+
 void LabelStore::relabel(const std::vector<std::vector<int32_t>>& place) {
   is_wide_ ? relabel_all(words_, place) : relabel_all(bytes_, place);
 }

@@ -18,6 +18,9 @@ class LabelStore {
       add_wide(label);
     }
   }
+  /// Label number `index` in the order in which they were added, and what it becomes.
+  int32_t at(int64_t index) const { return is_wide_ ? words_[index] : bytes_[index]; }
+  void set(int64_t index, int32_t label);
   /// How many there are.
   int64_t size() const { return static_cast<int64_t>(is_wide_ ? words_.size() : bytes_.size()); }
   /// Numbers the labels of each of n columns anew: label j of column i becomes place[i][j].

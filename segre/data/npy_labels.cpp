@@ -1,24 +1,48 @@
+#include <map>
+
 #include "segre/core/error.h"
 #include "segre/data/readers.h"
+#include "segre/data/stray_values.h"
 #include "segre/io/npy.h"
 
 namespace segre {
 namespace {
 
-// Where the first value is for which `is_bad`, as "[3, 0, 7]", and the value.
-void refuse_where(const std::string& file, const torch::Tensor& values, const torch::Tensor& is_bad,
-                  const std::string& expected) {
+constexpr int64_t kValuesAtOnce = 1 << 22;  // counted together: eight bytes each
+
+// The first value for which `is_bad`, as "value 7 at [3, 0, 7]".
+std::string first_where(const torch::Tensor& values, const torch::Tensor& is_bad) {
   const auto bad = is_bad.view(-1).to(torch::kInt8).argmax().item<int64_t>();
   std::string place;
   int64_t rest = bad;
   for (int64_t axis = values.dim() - 1; axis >= 0; rest /= values.size(axis), --axis)
     place = concat(rest % values.size(axis), place.empty() ? "" : ", ", place);
-  fail_input(file, ": value ", values.view(-1)[bad].item<int64_t>(), " at [", place, "], ", expected, " was expected");
+  return concat("value ", values.view(-1)[bad].item<int64_t>(), " at [", place, "]");
+}
+
+// How often each value from 0 to `largest` occurs, without those that do not.
+std::map<int64_t, int64_t> count_values(const torch::Tensor& values, int64_t largest) {
+  auto counts = torch::zeros({largest + 1}, torch::kInt64);
+  for (const auto& part : values.view(-1).split(kValuesAtOnce))
+    counts += torch::bincount(part.to(torch::kInt64), {}, largest + 1);
+  std::map<int64_t, int64_t> found;
+  const auto* count = counts.data_ptr<int64_t>();
+  for (int64_t value = 0; value <= largest; ++value)
+    if (count[value] > 0) found.emplace(value, count[value]);
+  return found;
+}
+
+void check_strays(const std::string& file, const torch::Tensor& values, int64_t largest) {
+  const auto counts = count_values(values, largest);
+  const auto stray = find_strays(counts);
+  if (!stray) return;
+  fail_input(file, ": ", first_where(values, values == *stray), " ", describe_stray(counts, *stray),
+             "; correct it, or say how many labels there are (labels=", largest + 1, ")");
 }
 
 }  // namespace
 
-Dataset read_npy_labels(const SourceName& name) {
+Dataset read_npy_labels(const SourceName& name, Strays strays) {
   const std::string& file = name.target();
   const int64_t given = name.integer("labels", 0, {1, kMaxLabels});
   auto values = read_npy(file);
@@ -31,8 +55,10 @@ Dataset read_npy_labels(const SourceName& name) {
   const std::string expected = concat("a label from 0 to ", largest_allowed, given > 0 ? " (labels=)" : "");
   const auto least = values.min().item<int64_t>();
   const auto largest = values.max().item<int64_t>();
-  if (least < 0) refuse_where(file, values, values < 0, expected);
-  if (largest > largest_allowed) refuse_where(file, values, values > largest_allowed, expected);
+  if (least < 0) fail_input(file, ": ", first_where(values, values < 0), ", ", expected, " was expected");
+  if (largest > largest_allowed)
+    fail_input(file, ": ", first_where(values, values > largest_allowed), ", ", expected, " was expected");
+  if (given == 0 && strays == Strays::refuse && largest > kWidestHonestGap) check_strays(file, values, largest);
   const Layout layout = values.dim() == 3 ? Layout::image : Layout::sequence;
   const Space space = Space::uniform(layout, values.sizes().slice(1).vec(), given > 0 ? given : largest + 1);
   ItemNumbers numbers;

@@ -4,6 +4,7 @@
 #include "segre/core/error.h"
 #include "segre/data/label_maps.h"
 #include "segre/data/readers.h"
+#include "segre/data/stray_values.h"
 
 namespace segre {
 namespace {
@@ -43,12 +44,26 @@ AllowedValues allowed_by(const LabelRule& rule) {
   return values;
 }
 
-int64_t count_labels(const LabelRule& rule, const std::vector<bool>& seen) {
+// Refuses a number so rare and so far above all others that it must be a mistake, unless the options say what is one.
+void check_strays(const LabelRule& rule, const std::map<int64_t, StoredValue>& stored) {
+  if (rule.n_labels > 0 || !rule.map.empty()) return;
+  std::map<int64_t, int64_t> counts;
+  for (const auto& [value, found] : stored)
+    if (!rule.is_ignored(value)) counts.emplace(value, found.count);
+  const auto stray = find_strays(counts);
+  if (!stray) return;
+  const StoredValue& found = stored.at(*stray);
+  fail_input(found.file, ": row ", found.row, ", column ", found.column, ": value ", *stray, " ",
+             describe_stray(counts, *stray), "; leave it to a label of its own (ignore=", *stray,
+             "), give it another (map=), or say how many labels there are (labels=", counts.rbegin()->first + 1, ")");
+}
+
+int64_t count_labels(const LabelRule& rule, const std::map<int64_t, StoredValue>& stored) {
   if (rule.n_labels > 0) return rule.n_labels;
   int64_t largest = -1;
   for (const auto& [from, to] : rule.map) largest = std::max(largest, to);
-  for (int64_t v = 0; rule.map.empty() && v < kPngValues; ++v)
-    if (seen[v] && !rule.is_ignored(v)) largest = v;
+  for (const auto& [value, found] : stored)
+    if (rule.map.empty() && !rule.is_ignored(value)) largest = value;
   return largest + 1;
 }
 
@@ -81,13 +96,14 @@ LabelSet label_set(const LabelRule& rule, int64_t n_labels, const std::vector<in
 
 }  // namespace
 
-Dataset read_png_folder(const SourceName& name) {
+Dataset read_png_folder(const SourceName& name, Strays strays) {
   const LabelRule rule = read_rule(name);
   const bool mirror = name.flag("flip", false);
   const auto size = requested_size(name);
   const auto files = find_files(name.target(), ".png", name.limit());
   LabelMaps maps = read_label_maps(files, size, allowed_by(rule));
-  const int64_t n_labels = count_labels(rule, maps.seen);
+  if (strays == Strays::refuse) check_strays(rule, maps.stored);
+  const int64_t n_labels = count_labels(rule, maps.stored);
   const auto place = place_values(rule, n_labels);
   maps.values.relabel(place);
   const Space space =

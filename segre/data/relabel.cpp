@@ -1,30 +1,28 @@
 #include "segre/data/relabel.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "segre/core/error.h"
-#include "segre/core/text.h"
 #include "segre/core/utf8.h"
+#include "segre/data/label_finder.h"
 #include "segre/data/list_labels.h"
+#include "segre/data/readers.h"
+#include "segre/data/source_kinds.h"
 
 namespace segre {
 namespace {
 
 constexpr int64_t kValuesAtOnce = 1 << 22;  // of an image: indices take eight bytes each
 
-// A label that the other space does not have: where it is.
+// A label that the other space does not have: where it is, and what it is called.
 struct Stranger {
   int64_t row;
   int64_t variable;
-  int64_t label;
+  std::string label;
 };
-
-std::vector<std::string> label_names(const Space& space, int64_t variable) {
-  std::vector<std::string> names;
-  for (int64_t label = 0; label < space.n_labels(variable); ++label) names.push_back(space.label_name(variable, label));
-  return names;
-}
 
 std::vector<std::string> column_names(const Space& space) {
   std::vector<std::string> names;
@@ -34,33 +32,37 @@ std::vector<std::string> column_names(const Space& space) {
 
 // Those of `these` that `others` lacks.
 std::vector<std::string> missing_in(const std::vector<std::string>& others, std::vector<std::string> these) {
-  std::erase_if(these, [&](const auto& name) { return std::find(others.begin(), others.end(), name) != others.end(); });
+  const std::unordered_set<std::string> there(others.begin(), others.end());  // a table may have a million columns
+  std::erase_if(these, [&](const std::string& name) { return there.contains(name); });
   return these;
 }
 
-// Refuses a table whose columns are not those of the space, in their order.
-void check_columns(const Space& space, const Space& from, const std::string& what) {
+// Where the columns of the space are among those of a table. InputError names those that it lacks.
+std::vector<int64_t> match_columns(const Space& space, const Space& from, const std::string& what) {
   const auto expected = column_names(space);
   const auto found = column_names(from);
-  if (found == expected) return;
-  const auto lacking = missing_in(found, expected);
-  const auto strange = missing_in(expected, found);
-  if (!lacking.empty())
+  if (const auto lacking = missing_in(found, expected); !lacking.empty())
     fail_input(what, ": has no column ", list_labels(lacking), "; it has ", list_labels(found), ", and ",
                list_labels(expected), " were expected");
-  if (!strange.empty())
-    fail_input(what, ": has the column ", list_labels(strange),
-               ", which training did not have; leave it out (without=", printable(join(strange, ",")), ")");
-  const size_t i = std::mismatch(found.begin(), found.end(), expected.begin()).first - found.begin();
-  fail_input(what, ": column ", i + 1, " is '", printable(found[i]), "', '", printable(expected[i]),
-             "' was expected: the columns are those of training in another order; choose it with columns=",
-             join(expected, ","));
+  std::unordered_map<std::string, int64_t> places;
+  for (size_t i = 0; i < found.size(); ++i) places.emplace(found[i], static_cast<int64_t>(i));
+  std::vector<int64_t> columns;
+  for (const std::string& name : expected) columns.push_back(places.at(name));
+  return columns;
 }
 
 void check_same_shape(const Space& space, const Space& from, const std::string& what) {
-  if (space.layout() == Layout::table && from.layout() == Layout::table) return check_columns(space, from, what);
-  if (from.layout() != space.layout() || from.shape() != space.shape())
+  const bool are_tables = space.layout() == Layout::table && from.layout() == Layout::table;
+  if (are_tables) {
+    match_columns(space, from, what);
+  } else if (from.layout() != space.layout() || from.shape() != space.shape()) {
     fail_input(what, ": ", from.describe(), ", expected ", space.describe());
+  }
+}
+
+// Says which variables of a source another space has not.
+void note_others(const Space& space, const Space& from, const std::string& what) {
+  if (from.layout() == Layout::table) note_ignored(what, missing_in(column_names(space), column_names(from)));
 }
 
 // "row 3, column 7" of an image, "position 5" of a sequence.
@@ -69,33 +71,24 @@ std::string place_within(const Space& space, int64_t variable) {
   return concat("row ", variable / space.shape()[1], ", column ", variable % space.shape()[1]);
 }
 
-[[noreturn]] void refuse(const Space& space, const Space& from, const Stranger& found, const std::string& what,
-                         const PlaceOfRow& place) {
+[[noreturn]] void refuse(const Space& space, const Stranger& found, const std::string& what, const PlaceOfRow& place) {
   std::string where = place ? place(found.row) : "";
   if (where.empty()) where = concat(what, ": item ", found.row);
-  const std::string label = printable(from.label_name(found.variable, found.label));
-  if (space.layout() == Layout::table)
-    fail_input(
-        where, ": column ", printable(space.variable_name(found.variable)), " has the label '", label,
-        "', which training never saw; it has ", list_labels(label_names(space, found.variable)),
-        " (if it can occur, train with it declared: labels= or dictionary= of csv:, a row with p = 0 of joint:)");
+  if (space.layout() == Layout::table) fail_input(where, ": ", unknown_label(space, found.variable, found.label));
   const bool named = !space.label_set().names.empty();
-  fail_input(where, ": ", place_within(space, found.variable), ": label '", label,
+  fail_input(where, ": ", place_within(space, found.variable), ": label '", printable(found.label),
              "', which training never saw; it has ",
              named ? list_labels(label_names(space, 0)) : concat("0 to ", space.max_labels() - 1),
              " (if it can occur, train with the number of labels declared: labels=)");
 }
 
-// Where each label of a variable goes; -1 where the other space has none of its name: [from.n_labels] int64.
-torch::Tensor places(const Space& space, const Space& from, int64_t variable) {
-  std::unordered_map<std::string, int64_t> numbers;
-  for (int64_t label = 0; label < space.n_labels(variable); ++label)
-    numbers.emplace(space.label_name(variable, label), label);
-  auto place = torch::full({from.n_labels(variable)}, -1, torch::kInt64);
+// Where each label of a variable goes; -1 where the variable of the other space has none for it: [from.n_labels] int64.
+torch::Tensor places(const Space& space, int64_t variable, const Space& from, int64_t from_variable) {
+  const LabelFinder labels(space, variable);
+  auto place = torch::empty({from.n_labels(from_variable)}, torch::kInt64);
   auto* at = place.data_ptr<int64_t>();
-  for (int64_t label = 0; label < from.n_labels(variable); ++label)
-    if (const auto found = numbers.find(from.label_name(variable, label)); found != numbers.end())
-      at[label] = found->second;
+  for (int64_t label = 0; label < place.size(0); ++label)
+    at[label] = labels.find(from.label_name(from_variable, label));
   return place;
 }
 
@@ -107,24 +100,25 @@ bool is_identity(const torch::Tensor& place) {
 torch::Tensor relabel_table(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what,
                             const PlaceOfRow& place) {
   auto out = torch::empty({labels.size(0), space.n_variables()}, label_type(space));
-  Stranger first{labels.size(0), 0, 0};  // in the order of the rows, whichever column it is in
+  Stranger first{labels.size(0), 0, ""};  // in the order of the rows, whichever column it is in
+  const auto columns = match_columns(space, from, what);
   for (int64_t i = 0; i < space.n_variables(); ++i) {
-    const auto column = labels.select(1, i).to(torch::kInt64);
-    const auto numbers = places(space, from, i).index_select(0, column);
+    const auto column = labels.select(1, columns[i]).to(torch::kInt64);
+    const auto numbers = places(space, i, from, columns[i]).index_select(0, column);
     out.select(1, i).copy_(numbers);
     const auto strange = (numbers < 0).nonzero();
     if (strange.size(0) == 0) continue;
     const int64_t row = strange[0][0].item<int64_t>();
-    if (row < first.row) first = {row, i, column[row].item<int64_t>()};
+    if (row < first.row) first = {row, i, from.label_name(columns[i], column[row].item<int64_t>())};
   }
-  if (first.row < labels.size(0)) refuse(space, from, first, what, place);
+  if (first.row < labels.size(0)) refuse(space, first, what, place);
   return out;
 }
 
 // Sequences and images: all variables share their labels.
 torch::Tensor relabel_shared(const Space& space, const Space& from, const torch::Tensor& labels,
                              const std::string& what, const PlaceOfRow& place) {
-  const auto numbers_of = places(space, from, 0);
+  const auto numbers_of = places(space, 0, from, 0);
   if (is_identity(numbers_of)) return labels.to(label_type(space));
   auto out = torch::empty({labels.size(0), space.n_variables()}, label_type(space));
   const int64_t rows_at_once = std::max<int64_t>(1, kValuesAtOnce / space.n_variables());
@@ -135,7 +129,8 @@ torch::Tensor relabel_shared(const Space& space, const Space& from, const torch:
     if (strange.size(0) > 0) {
       const int64_t row = strange[0][0].item<int64_t>();
       const int64_t variable = strange[0][1].item<int64_t>();
-      refuse(space, from, {begin + row, variable, part[row][variable].item<int64_t>()}, what, place);
+      const std::string label = from.label_name(variable, part[row][variable].item<int64_t>());
+      refuse(space, {begin + row, variable, label}, what, place);
     }
     out.slice(0, begin, begin + rows_at_once).copy_(numbers);
   }
@@ -164,9 +159,33 @@ class RelabelledSource final : public DataSource {
   std::string what_;
 };
 
+// A distribution in which labelings have become one: their probabilities added, in the order of the first of each.
+JointTable merge_equal(const JointTable& joint) {
+  const int64_t n = joint.space.n_variables();
+  std::map<std::vector<int64_t>, int64_t> places;
+  std::vector<int64_t> first_rows;
+  std::vector<double> p;
+  const auto* label = joint.labelings.data_ptr<int64_t>();
+  const auto* weight = joint.p.data_ptr<double>();
+  for (int64_t row = 0; row < joint.p.size(0); ++row, label += n) {
+    const auto [at, is_new] =
+        places.try_emplace(std::vector<int64_t>(label, label + n), static_cast<int64_t>(first_rows.size()));
+    if (is_new) {
+      first_rows.push_back(row);
+      p.push_back(0.0);
+    }
+    p[at->second] += weight[row];
+  }
+  if (static_cast<int64_t>(p.size()) == joint.p.size(0)) return joint;
+  const auto rows = torch::tensor(first_rows, torch::kInt64);
+  return make_joint_table(joint.space, joint.labelings.index_select(0, rows), torch::tensor(p, torch::kFloat64),
+                          joint.origin.select(rows));
+}
+
 JointTable relabel_joint(const Space& space, const JointTable& joint, const std::string& what) {
   const auto place = [&](int64_t row) { return joint.origin.place(row); };
-  return {space, relabel(space, joint.space, joint.labelings, what, place).to(torch::kInt64), joint.p, joint.origin};
+  const auto labelings = relabel(space, joint.space, joint.labelings, what, place).to(torch::kInt64).contiguous();
+  return merge_equal({space, labelings, joint.p, joint.origin});
 }
 
 }  // namespace
@@ -179,6 +198,7 @@ torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor
 }
 
 std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSource> source, const std::string& what) {
+  if (source->space().shares_contents_of(space)) return source;
   if (const JointTable* joint = source->joint()) return make_joint_source(relabel_joint(space, *joint, what));
   if (const Dataset* dataset = source->dataset()) {
     const auto place = [&](int64_t row) { return dataset->origin.place(row); };
@@ -189,6 +209,14 @@ std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSour
   return std::make_shared<RelabelledSource>(space, std::move(source), what);
 }
 
+std::shared_ptr<DataSource> open_source_for(const Space& space, const std::string& name, const std::string& what) {
+  const Wanted wanted{space, what};
+  std::shared_ptr<DataSource> source = open_source(name, &wanted);
+  auto relabelled = relabel(space, source, what);
+  note_others(space, source->space(), what);
+  return relabelled;
+}
+
 torch::Tensor first_items(const Space& space, const DataSource& source, int64_t most, const std::string& what) {
   const int64_t n = source.n_items();
   if (n == 0 && most == 0) fail_input(what, ": has no end; say how many items with --items");
@@ -196,6 +224,14 @@ torch::Tensor first_items(const Space& space, const DataSource& source, int64_t 
   if (const JointTable* joint = source.joint()) relabel_joint(space, *joint, what);  // whatever is drawn of it
   const auto place = [&](int64_t row) { return source.place(row); };
   return relabel(space, source.space(), source.rows(0, count), what, place).to(torch::kInt64);
+}
+
+torch::Tensor first_items(const Space& space, const std::string& name, int64_t most, const std::string& what) {
+  const Wanted wanted{space, what, most};
+  const auto source = open_source(name, &wanted);
+  const auto items = first_items(space, *source, most, what);
+  note_others(space, source->space(), what);
+  return items;
 }
 
 }  // namespace segre

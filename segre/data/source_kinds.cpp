@@ -12,18 +12,34 @@
 namespace segre {
 namespace {
 
-using Open = std::function<std::unique_ptr<DataSource>(const SourceName&)>;
+using Open = std::function<std::unique_ptr<DataSource>(const SourceName&, const Wanted*)>;
 
 Open opens(JointTable (*make)()) {
-  return [make](const SourceName&) { return make_joint_source(make()); };
+  return [make](const SourceName&, const Wanted*) { return make_joint_source(make()); };
+}
+
+Open opens(std::unique_ptr<DataSource> (*make)(const SourceName&)) {
+  return [make](const SourceName& name, const Wanted*) { return make(name); };
 }
 
 Open opens(Dataset (*read)(const SourceName&)) {
-  return [read](const SourceName& name) { return make_dataset_source(read(name)); };
+  return [read](const SourceName& name, const Wanted*) { return make_dataset_source(read(name)); };
+}
+
+// Which values are mistakes a model knows better than the file.
+Open opens(Dataset (*read)(const SourceName&, Strays)) {
+  return [read](const SourceName& name, const Wanted* wanted) {
+    return make_dataset_source(read(name, wanted != nullptr ? Strays::keep : Strays::refuse));
+  };
 }
 
 std::unique_ptr<DataSource> open_joint(const SourceName& name) {
   return make_joint_source(read_joint_csv(name.target(), encoding_of(name)));
+}
+
+std::unique_ptr<DataSource> open_csv(const SourceName& name, const Wanted* wanted) {
+  if (wanted == nullptr || wanted->space.layout() != Layout::table) return make_dataset_source(read_csv_table(name));
+  return make_dataset_source(read_csv_table_for(name, wanted->space, wanted->what, wanted->most_items));
 }
 
 const SourceOption kLimit{"limit", "take the first N items"};
@@ -53,9 +69,9 @@ std::vector<SourceKind> built_in_kinds() {
        {},
        opens(pinwheel),
        /*exact=*/true},
-      {"glyphs", "", "binary digits 28x28, drawn without end", glyphs_options(), make_glyphs_source},
+      {"glyphs", "", "binary digits 28x28, drawn without end", glyphs_options(), opens(make_glyphs_source)},
       {"streets", "", "label maps of street scenes in eight categories, drawn without end", streets_options(),
-       make_streets_source},
+       opens(make_streets_source)},
   };
 }
 
@@ -65,7 +81,7 @@ std::vector<SourceKind> table_kinds() {
        "FILE.csv",
        "a known joint distribution: columns of labels and, last, p",
        {kEncoding},
-       open_joint,
+       opens(open_joint),
        /*exact=*/true},
       {"csv",
        "FILE",
@@ -83,13 +99,19 @@ std::vector<SourceKind> table_kinds() {
         {"header",
          "0: the first line is data, and the columns are x1, x2, ...; 1: it names the columns (1, and refused if it "
          "could as well be data)"},
-        {"delimiter", "comma, semicolon, tab, space or pipe (comma)"},
+        {"delimiter", "comma, semicolon, tab, space or pipe (comma, or what the first rows show)"},
         kEncoding,
+        {"bins",
+         "columns of numbers or dates (YYYY-MM-DD, YYYY-MM-DD HH:MM[:SS]) that become so many intervals each, by "
+         "quantiles, as age:8,fare:10; auto: all that would be refused as measurements or dates, 10 each (none)"},
         {"max_labels",
-         "how many different values a column may have, instead of guessing which columns are identifiers or "
-         "measurements"},
+         "how many different values a column may have, instead of guessing which columns are identifiers, "
+         "measurements or dates"},
+        {"unseen",
+         "of a file read for a model: refuse a label that training never saw, skip its row, or take it for missing, "
+         "where training had missing values (refuse)"},
         kLimit},
-       opens(read_csv_table)},
+       open_csv},
   };
 }
 
@@ -111,7 +133,9 @@ std::vector<SourceKind> image_kinds() {
        "label maps: every .png under DIR, palette indices or grey values as labels",
        {{"ignore", "this value becomes a label of its own, the last"},
         {"map", "labels for values, as 0:0,1:0,2:1; other values are refused"},
-        {"labels", "number of labels, without that of ignore (the largest found and one)"},
+        {"labels",
+         "number of labels, without that of ignore (the largest found and one, unless it is so rare and so far above "
+         "all others that it must be a mistake)"},
         kHeight,
         kWidth,
         kFlip,
@@ -120,7 +144,7 @@ std::vector<SourceKind> image_kinds() {
       {"npy",
        "FILE",
        "integers [N, length] or [N, height, width] as numpy saves them; FILE may be gzip",
-       {{"labels", "number of labels (the largest found and one)"}, kLimit},
+       {{"labels", "number of labels (the largest found and one, unless it looks like a mistake)"}, kLimit},
        opens(read_npy_labels)},
       {"omniglot",
        "ZIP",
@@ -160,7 +184,9 @@ bool is_exact(const SourceName& name) {
   });
 }
 
-std::unique_ptr<DataSource> open_source(const std::string& text) {
+std::unique_ptr<DataSource> open_source(const std::string& name) { return open_source(name, nullptr); }
+
+std::unique_ptr<DataSource> open_source(const std::string& text, const Wanted* wanted) {
   const SourceName name = parse_source_name(text);
   std::vector<std::string> usages;
   for (const SourceKind& kind : source_kinds()) {
@@ -169,7 +195,7 @@ std::unique_ptr<DataSource> open_source(const std::string& text) {
     name.require_known_options(kind.options);
     if (name.has_target() && name.target().empty())
       fail_input("data source '", text, "': nothing follows the colon, ", kind.usage(), " was expected");
-    return kind.open(name);
+    return kind.open(name, wanted);
   }
   fail_input("data source '", text, "' is not one of ", join(usages, ", "));
 }

@@ -67,6 +67,21 @@ const std::string* SourceName::find(const std::string& key) const {
   return at != options_.end() ? &at->second : nullptr;
 }
 
+SourceName SourceName::with(const std::string& key, const std::string& value) const {
+  SourceName changed = *this;
+  auto& options = changed.options_;
+  const auto at = std::find_if(options.begin(), options.end(), [&](const auto& option) { return option.first == key; });
+  if (at != options.end()) {
+    at->second = value;
+  } else {
+    options.emplace_back(key, value);
+  }
+  changed.text_ = kind_ + (has_target_ ? ":" + target_ : "");
+  for (const auto& option : options)
+    changed.text_ += concat(&option == options.data() ? "?" : "&", option.first, "=", option.second);
+  return changed;
+}
+
 void SourceName::fail_option(const std::string& key, const std::string& expected) const {
   const std::string* value = find(key);
   fail_input("data source ", text_, ": option ", key, " is '", value != nullptr ? *value : "", "', ", expected,

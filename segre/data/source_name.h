@@ -55,6 +55,9 @@ class SourceName {
   /// `limit=N`, how many items to take; as many as there are where absent.
   int64_t limit() const;
 
+  /// The name with an option set to another value, or added.
+  SourceName with(const std::string& key, const std::string& value) const;
+
   /// Throws InputError for an option that is not in the list, naming the nearest and all there are.
   void require_known_options(const std::vector<SourceOption>& options) const;
   /// Throws InputError "data source TEXT: option KEY is 'VALUE', EXPECTED was expected".

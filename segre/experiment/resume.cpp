@@ -2,6 +2,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
+#include "segre/data/source_kinds.h"
 
 namespace segre {
 namespace {
@@ -57,6 +58,16 @@ void require_enough_steps(const fs::path& run, const CheckpointDescription& befo
   if (steps < before.step)
     fail_input(run.string(), ": train.steps is ", steps, " and ", before.step,
                " steps are done; --set train.steps=N with a larger N trains on");
+}
+
+std::shared_ptr<DataSource> open_to_resume(const CheckpointDescription& before, const Experiment& now) {
+  const auto asked = parse_source_name(now.data);
+  const auto then = parse_source_name(before.experiment.data);
+  bool same_labels = true;
+  for (const char* option : {"labels", "dictionary", "bins"})
+    same_labels = same_labels && asked.word(option, "") == then.word(option, "");
+  const Wanted wanted{before.space, "data.source = " + now.data};
+  return open_source(now.data, same_labels ? &wanted : nullptr);
 }
 
 void require_same_space(const fs::path& run, const CheckpointDescription& before, const Space& now) {

@@ -13,6 +13,11 @@ void require_same_config(const std::filesystem::path& run, const CheckpointDescr
 /// The steps asked for must not be fewer than those done.
 void require_enough_steps(const std::filesystem::path& run, const CheckpointDescription& before, int64_t steps);
 
+/// Opens the data to go on with. A table is read as the checkpoint knows it, so that its columns may have moved and
+/// others have come, unless an option that makes labels is another than it was: what that changes is for
+/// require_same_space to say.
+std::shared_ptr<DataSource> open_to_resume(const CheckpointDescription& before, const Experiment& now);
+
 /// Compares the variables with their names and labels.
 void require_same_space(const std::filesystem::path& run, const CheckpointDescription& before, const Space& now);
 

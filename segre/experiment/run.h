@@ -116,6 +116,7 @@ struct TrainRunOptions {
 
 /// How a training went.
 struct TrainResult {
+  Space space;            ///< of what was learned
   int64_t steps = 0;      ///< done in all
   int64_t new_steps = 0;  ///< done in this call
   bool finished = false;  ///< or else a signal came

@@ -37,6 +37,12 @@ std::optional<CheckpointDescription> checkpoint_to_resume(const RunDirectory& ru
   return read_checkpoint(*latest);
 }
 
+std::shared_ptr<DataSource> open_data(const TrainRunOptions& options, const Experiment& experiment,
+                                      const std::optional<CheckpointDescription>& before) {
+  if (options.source) return options.source;
+  return before ? open_to_resume(*before, experiment) : open_source(experiment.data);
+}
+
 // What can be compared only once the data are open.
 void require_same_training(const std::filesystem::path& run, const CheckpointDescription& before,
                            const Experiment& experiment, const Space& space, const DataFingerprint& data) {
@@ -106,13 +112,14 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
   if (std::filesystem::exists(directory.path())) lock = directory.lock();
   const auto before = checkpoint_to_resume(directory, options.resume);
   if (before) require_same_config(directory.path(), *before, experiment);
-  const std::shared_ptr<DataSource> source = options.source ? options.source : open_source(experiment.data);
+  const auto source = open_data(options, experiment, before);
   const TrainingData data = open_training_data(experiment, source);
   experiment.train.steps = total_steps(experiment.train, *data.source);
   experiment.train.epochs = 0;  // resolved
   const auto fingerprint = fingerprint_of(*source, experiment.data, experiment.validation, data.held_out);
   if (before) require_same_training(directory.path(), *before, experiment, source->space(), fingerprint);
-  TrainResult result{.n_items = data.source->n_items(),
+  TrainResult result{.space = source->space(),
+                     .n_items = data.source->n_items(),
                      .n_held_out = data.held_out.defined() ? data.held_out.size(0) : 0,
                      .independent_nats = independent_nats(data),
                      .uniform_nats = uniform_nats(source->space())};

@@ -36,12 +36,12 @@ TrainingData open_training_data(const Experiment& experiment, std::shared_ptr<Da
   // Without an end there is nothing to take away: rows come from another stream than the items of training.
   if (experiment.validation.empty()) return {source, chosen_items(*source, experiment.watch.items)};
   const auto other =
-      relabel(source->space(), open_source(experiment.validation), "data.validation = " + experiment.validation);
+      open_source_for(source->space(), experiment.validation, "data.validation = " + experiment.validation);
   return {source, chosen_items(*other, experiment.watch.items)};
 }
 
-std::shared_ptr<DataSource> open_learned_items(const Experiment& experiment) {
-  std::shared_ptr<DataSource> source = open_source(experiment.data);
+std::shared_ptr<DataSource> open_learned_items(const Experiment& experiment, const Space& space) {
+  auto source = open_source_for(space, experiment.data, "data.source = " + experiment.data);
   if (!experiment.validation.empty() || source->dataset() == nullptr) return source;
   return hold_out(std::move(source), experiment).source;
 }

@@ -23,7 +23,8 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header) {
+void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header,
+                      const std::optional<BinValues>& values) {
   const int64_t n = space.n_variables();
   if (with_header)
     for (int64_t i = 0; i < n; ++i)
@@ -36,7 +37,13 @@ void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor
   std::string text;
   for (int64_t b = 0; b < cpu.size(0); ++b)
     for (int64_t i = 0; i < n; ++i, ++label) {
-      text += names[i][*label];
+      const Bins* bins = values ? space.bins(i) : nullptr;
+      if (bins != nullptr && *label < bins->size()) {
+        const uint64_t index = (values->first_item + static_cast<uint64_t>(b)) * static_cast<uint64_t>(n);
+        text += bins->draw(*label, uniform_double(values->random, index + static_cast<uint64_t>(i)));
+      } else {
+        text += names[i][*label];
+      }
       text += i + 1 == n ? '\n' : ',';
     }
   out << text;

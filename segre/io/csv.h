@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "segre/core/rng.h"
 #include "segre/core/utf8.h"
 #include "segre/space/space.h"
 
@@ -22,7 +23,16 @@ std::vector<CsvRow> read_csv(const std::filesystem::path& path, TextEncoding enc
 /// Quotes a field where it needs it.
 std::string csv_field(const std::string& text);
 
-/// Writes labels [B, n] as rows of label names, the header of variable names first where `with_header`.
-void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header);
+/// How labels that stand for intervals become numbers and dates again: each is drawn within its bin, for item number
+/// `first_item` + row from the stream, so that it does not depend on how many rows are written together.
+struct BinValues {
+  RandomStream random;
+  uint64_t first_item = 0;
+};
+
+/// Writes labels [B, n] as rows of label names, the header of variable names first where `with_header`. With `values`,
+/// labels with bins are written as values of theirs.
+void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header,
+                      const std::optional<BinValues>& values = std::nullopt);
 
 }  // namespace segre

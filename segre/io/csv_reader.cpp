@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "segre/core/error.h"
+#include "segre/io/csv_delimiter.h"
 
 namespace segre {
 namespace {
@@ -24,6 +25,19 @@ CsvReader::CsvReader(const std::filesystem::path& path, char delimiter)
 
 CsvReader::CsvReader(const std::filesystem::path& path, const CsvFormat& format) : bytes_(path), format_(format) {
   if (peek() != kEnd) check_mark();
+  if (format_.delimiter == CsvFormat::kFound) find_delimiter();
+}
+
+void CsvReader::find_delimiter() {
+  const std::string likely =
+      likely_delimiters(std::string_view(buffer_).substr(at_), /*is_whole_file=*/buffer_.size() < kBuffer);
+  format_.delimiter = likely.front();
+  if (likely.size() == 1) return;
+  std::string names;
+  for (const char delimiter : likely)
+    names += concat(names.empty() ? "" : " or ", "delimiter=", delimiter_name(delimiter));
+  fail_input(name(), ":1: has no comma and could be separated in ", likely.size(),
+             " ways; say which one it is: ", names);
 }
 
 // The byte order mark that some programs write first: of UTF-8 it is skipped.

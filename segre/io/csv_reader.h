@@ -13,6 +13,9 @@ namespace segre {
 
 /// How a delimited file is written.
 struct CsvFormat {
+  /// Stands for the delimiter that the beginning of the file shows, see likely_delimiters.
+  static constexpr char kFound = '\0';
+
   char delimiter = ',';
   TextEncoding encoding = TextEncoding::utf8;
   bool has_header = true;  ///< the first row names the columns; messages call them so
@@ -25,7 +28,8 @@ struct CsvFormat {
 ///   while (csv.next()) use(csv.field(0));
 ///
 /// InputError names file and line of an unclosed quote, a row with another number of fields than the first, a byte that
-/// is not text in the file's encoding, or a carriage return that ends no line.
+/// is not text in the file's encoding, or a carriage return that ends no line; and a file whose beginning shows several
+/// delimiters where CsvFormat::kFound asks for it.
 class CsvReader {
  public:
   explicit CsvReader(const std::filesystem::path& path, char delimiter = ',');
@@ -45,6 +49,8 @@ class CsvReader {
   std::vector<std::string> fields() const;
   /// What a column is called: by the first row if that is a header, else x1, x2, ...
   std::string column_name(int64_t i) const;
+  /// What separates the fields.
+  char delimiter() const { return format_.delimiter; }
   /// The file, for messages.
   const std::string& name() const { return bytes_.name(); }
 
@@ -54,6 +60,7 @@ class CsvReader {
   int take();
   void read_quoted();
   void check_mark();
+  void find_delimiter();
   void check_row();
   void check_text() const;
   void convert_latin1();

@@ -59,6 +59,14 @@ std::vector<std::string> names_in(const nlohmann::json& json, const char* key) {
   return json.value(key, std::vector<std::string>{});
 }
 
+void check_bins(const Variable& variable) {
+  const std::string what = concat("variable ", printable(variable.name));
+  variable.bins->check(what);
+  const int64_t n_bins = variable.bins->size();
+  if (variable.n_labels != n_bins && variable.n_labels != n_bins + 1)
+    fail_input(what, ": ", n_bins, " bins for ", variable.n_labels, " labels");
+}
+
 std::vector<std::array<uint8_t, 3>> colours_in(const nlohmann::json& json) {
   std::vector<std::array<uint8_t, 3>> colours;
   if (!json.contains("label_colours")) return colours;
@@ -169,11 +177,12 @@ Space Space::table(std::vector<Variable> variables) {
       fail_input("variable ", v.name, ": ", v.label_names.size(), " label names for ", v.n_labels, " labels");
     if (const auto* name = find_repeated(v.label_names))
       fail_input("variable ", printable(v.name), ": two labels are named '", printable(*name), "'");
+    if (v.bins) check_bins(v);
     contents->n_labels.push_back(v.n_labels);
     contents->n_coordinates += v.n_labels;
     if (contents->n_coordinates > kMaxCoordinates)
       fail_input("a table of ", variables.size(), " variables with more than ", kMaxCoordinates, " labels in all");
-    named = named || !v.name.empty() || !v.label_names.empty();
+    named = named || !v.name.empty() || !v.label_names.empty() || v.bins;
   }
   const auto& counts = contents->n_labels;
   if (std::all_of(counts.begin(), counts.end(), [&](int64_t c) { return c == counts.front(); })) {
@@ -216,6 +225,11 @@ std::string Space::label_name(int64_t variable, int64_t label) const {
     return contents_->names[variable].label_names[label];
   if (!contents_->label_set.names.empty()) return contents_->label_set.names[label];
   return std::to_string(label);
+}
+
+const Bins* Space::bins(int64_t variable) const {
+  if (contents_->names.empty() || !contents_->names[variable].bins) return nullptr;
+  return &*contents_->names[variable].bins;
 }
 
 const LabelSet& Space::label_set() const { return contents_->label_set; }
@@ -276,6 +290,7 @@ nlohmann::json Space::to_json() const {
     nlohmann::json variable{{"name", variable_name(i)}, {"labels", n_labels(i)}};
     if (!contents_->names.empty() && !contents_->names[i].label_names.empty())
       variable["label_names"] = contents_->names[i].label_names;
+    if (const Bins* binned = bins(i)) variable["bins"] = binned->to_json();
     json["variables"].push_back(std::move(variable));
   }
   return json;
@@ -294,7 +309,8 @@ Space Space::from_json(const nlohmann::json& json) {
   for (const auto& entry : json.at("variables"))
     variables.push_back({entry.at("name").get<std::string>(),
                          json_integer(entry.at("labels"), "a variable's number of labels"),
-                         names_in(entry, "label_names")});
+                         names_in(entry, "label_names"),
+                         entry.contains("bins") ? std::optional(Bins::from_json(entry.at("bins"))) : std::nullopt});
   return table(std::move(variables));
 }
 

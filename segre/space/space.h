@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "segre/core/torch.h"
+#include "segre/space/bins.h"
 
 namespace segre {
 
@@ -25,6 +26,9 @@ struct Variable {
   std::string name;                      ///< empty: named by position
   int64_t n_labels = 0;                  ///< c_i, 1 to kMaxLabels
   std::vector<std::string> label_names;  ///< empty, or n_labels names
+  /// What the labels stand for where they are intervals of numbers or dates: all of them, or all but a last one for
+  /// missing values.
+  std::optional<Bins> bins{};
 };
 
 /// What labels are called and which colour (red, green, blue) pictures give them, where all variables share their
@@ -80,6 +84,10 @@ class Space {
   std::string variable_name(int64_t variable) const;
   /// The name given, or the label's number.
   std::string label_name(int64_t variable, int64_t label) const;
+  /// The intervals that a variable's labels stand for; nullptr where they are just labels.
+  const Bins* bins(int64_t variable) const;
+  /// Whether this and the other are copies of one space.
+  bool shares_contents_of(const Space& other) const { return contents_ == other.contents_; }
   /// Names and colours that all variables share; empty for a table.
   const LabelSet& label_set() const;
   /// Number of labelings prod_i c_i, or `limit` + 1 where it exceeds the limit.

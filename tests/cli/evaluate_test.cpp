@@ -102,10 +102,12 @@ TEST_F(CliEvaluate, WarnsWhereTheTrainingItemsAreTheHeldOutOnes) {
 TEST_F(CliEvaluate, NamesALabelThatTheModelDoesNotKnow) {
   write_text(file("held.csv"), "sky,wind\nhail,no\nsun,yes\n");
   const std::string source = "csv:" + file("held.csv").string();
-  EXPECT_EQ(evaluate_error(source),
-            file("held.csv").string() +
-                ":2: column sky has the label 'hail', which training never saw; it has rain, snow, sun (if it can "
-                "occur, train with it declared: labels= or dictionary= of csv:, a row with p = 0 of joint:)");
+  EXPECT_EQ(
+      evaluate_error(source),
+      file("held.csv").string() +
+          ":2: column sky has the label 'hail', which training never saw; it has rain, snow, sun (if it can "
+          "occur, train with it declared: labels= or dictionary= of csv:, a row with p = 0 of joint:); unseen=skip "
+          "leaves such rows out");
 }
 
 TEST_F(CliEvaluate, RefusesDataOfAnotherKindAndOtherKeys) {

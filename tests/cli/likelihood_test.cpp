@@ -68,7 +68,9 @@ TEST_F(CliLikelihood, ScoresItemsWhoseTableNumbersLabelsOtherwise) {
   EXPECT_EQ(score({"--data", "csv:" + (folder_ / "other.csv").string()}).err,
             "segre: " + (folder_ / "other.csv").string() +
                 ":2: column sky has the label 'hail', which training never saw; it has rain, sun (if it can occur, "
-                "train with it declared: labels= or dictionary= of csv:, a row with p = 0 of joint:)\n");
+                "train with it declared: labels= or dictionary= of csv:, a row with p = 0 of joint:); unseen=skip "
+                "leaves such "
+                "rows out\n");
 }
 
 TEST_F(CliLikelihood, WithoutAFileTheAveragesAreTheResult) {

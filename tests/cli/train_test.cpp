@@ -79,10 +79,11 @@ TEST(CliTrain, ALabelDeclaredForTrainingCanBeScored) {
   write_text(folder / "valid.csv", "0,0\n1,1\n");
   const std::string train = "csv:" + (folder / "train.csv").string() + "?header=0";
   const std::string valid = "csv:" + (folder / "valid.csv").string() + "?header=0";
-  EXPECT_EQ(train_error({"--set", "data.validation=" + valid}, train),
-            (folder / "valid.csv").string() +
-                ":1: column x1 has the label '0', which training never saw; it has 1 (if it can occur, train with it "
-                "declared: labels= or dictionary= of csv:, a row with p = 0 of joint:)");
+  EXPECT_EQ(
+      train_error({"--set", "data.validation=" + valid}, train),
+      (folder / "valid.csv").string() +
+          ":1: column x1 has the label '0', which training never saw; it has 1 (if it can occur, train with it "
+          "declared: labels= or dictionary= of csv:, a row with p = 0 of joint:); unseen=skip leaves such rows out");
   auto result =
       run_program(tiny_training(train + "&labels=0|1", run, 2) + Arguments{"--set", "data.validation=" + valid});
   ASSERT_EQ(result.exit_code, 0) << result.err;

@@ -189,7 +189,8 @@ TEST(CsvTable, DeclaredColumnsAreLabelsHoweverManyThereAre) {
     text += concat(k, ".5\n");
   }
   EXPECT_EQ(read(text, labels).space.n_labels(0), 60);
-  EXPECT_TRUE(test::contains(error_of(text), "60 different values in 60 rows, too many")) << "undeclared";
+  EXPECT_TRUE(test::contains(error_of(text), "60 different numbers with fractions in 60 rows, too many"))
+      << "undeclared";
 }
 
 TEST(CsvTable, TextThatIsNotUtf8IsRefusedAtItsLineOrConverted) {
@@ -232,6 +233,15 @@ TEST(CsvTable, LimitDelimiterAndGzip) {
   EXPECT_TRUE(torch::equal(read(test::gzip_bytes("a,b\n1,x\n0,y\n")).labels, bytes({1, 0, 0, 1}, 2)));
 }
 
+// The name of a table's source, and the message that refuses it less the file's name.
+std::pair<std::string, std::string> refused(const std::string& text, const std::string& options = "") {
+  const ScratchFolder folder;
+  const auto file = (folder / "t.csv").string();
+  write_text(file, text);
+  const auto name = parse_source_name("csv:" + file + options);
+  return {"csv:" + file, test::after(file, input_error([&] { read_csv_table(name); }))};
+}
+
 // A column of `distinct` values, repeated to fill `rows`.
 std::string column(int rows, int distinct, const std::string& prefix) {
   std::string text = "id\n";
@@ -240,10 +250,11 @@ std::string column(int rows, int distinct, const std::string& prefix) {
 }
 
 TEST(CsvTable, ColumnsLikeIdentifiersAreRefusedWithAdvice) {
-  EXPECT_EQ(
-      error_of(column(200, 101, "k")),
-      ": column id has 101 different values in 200 rows, too many to be labels: leave it out (without=id), put its "
-      "values into bins, or take them as they are (max_labels=101)");
+  const auto [source, message] = refused(column(200, 101, "k"));
+  EXPECT_EQ(message,
+            concat(": column id has 101 different values in 200 rows, too many to be labels; read it without it "
+                   "as '",
+                   source, "?without=id', or with all values as labels as '", source, "?max_labels=101'"));
   EXPECT_EQ(read(column(200, 100, "k")).space.n_labels(0), 100) << "half of the rows are labels still";
   EXPECT_EQ(read(column(50, 50, "k")).space.n_labels(0), 50) << "and so are fifty";
   EXPECT_EQ(read(column(200, 200, "k"), "max_labels=200").space.n_labels(0), 200);
@@ -266,8 +277,173 @@ TEST(CsvTable, MeasurementsAreRefusedWithAdvice) {
   EXPECT_EQ(read(column(1000, 30, "1.5"), "max_labels=30").space.n_labels(0), 30);
 }
 
-TEST(CsvTable, MoreValuesThanLabelsCanBeStopsTheReading) {
-  EXPECT_TRUE(test::contains(error_of(column(70'000, 70'000, "k")), "65537 different values by line 65538, too many"));
+TEST(CsvTable, DatesAreRefusedWithAdvice) {
+  std::string text = "day\n";
+  for (int k = 0; k < 1000; ++k) text += concat("2020-01-", 10 + k % 21, "\n");
+  EXPECT_TRUE(test::contains(error_of(text), ": column day has 21 different dates, too many")) << error_of(text);
+  EXPECT_EQ(read(text, "max_labels=21").space.n_labels(0), 21);
+  EXPECT_EQ(read(text, "limit=20").space.n_labels(0), 20) << "a few are labels";
+}
+
+TEST(CsvTable, WholeNumbersAreIdentifiersIfAllAreDifferentAndMeasurementsElse) {
+  EXPECT_FALSE(test::contains(refused(column(200, 200, "1")).second, "bins="));
+  EXPECT_TRUE(test::contains(refused(column(200, 150, "1")).second, "?bins=id:10'"));
+}
+
+// An identifier, a measurement, dates, labels, and a number that is missing once.
+std::string mixed(int rows) {
+  std::string text = "id,fare,born,sex,age\n";
+  for (int k = 0; k < rows; ++k)
+    text += concat("k", k, ",", k / 2 + 0.25, ",", k % 2 == 0 ? "1970-01-01" : concat("19", 10 + k % 89, "-02-03"), ",",
+                   k % 3 == 0 ? "m" : "f", ",", k == 7 ? "" : std::to_string(k % 80), "\n");
+  return text;
+}
+
+TEST(CsvTable, AllColumnsThatAreNoLabelsAreRefusedTogether) {
+  const auto [source, message] = refused(mixed(200), "?without=sex");
+  EXPECT_EQ(
+      message,
+      concat(": column id has 200 different values in 200 rows, column fare has 100 different numbers with "
+             "fractions, column born has 90 different dates, too many to be labels; read it with numbers and "
+             "dates in bins as '",
+             source, "?without=sex,id&bins=fare:10,born:10', without them as '", source,
+             "?without=sex,id,fare,born', or with all values as labels as '", source, "?without=sex&max_labels=200'"));
+}
+
+TEST(CsvTable, OfManyRefusedColumnsAFewAreDescribed) {
+  std::string header;
+  std::string row;
+  for (int i = 0; i < 12; ++i) header += concat(i > 0 ? "," : "", "c", i);
+  for (int k = 0; k < 60; ++k)
+    for (int i = 0; i < 12; ++i) row += concat("v", k, i + 1 < 12 ? "," : "\n");
+  EXPECT_TRUE(test::contains(refused(header + "\n" + row).second,
+                             "column c7 has 60 different values in 60 rows, and 4 more columns have theirs, too many"));
+}
+
+TEST(CsvTable, WhatIsProposedIsWhatWorks) {
+  const ScratchFolder folder;
+  const auto file = (folder / "t.csv").string();
+  write_text(file, mixed(200));
+  const auto message = input_error([&] { read_csv_table(parse_source_name("csv:" + file)); });
+  std::vector<std::string> ways;
+  for (size_t at = message.find("'csv:"); at != std::string::npos; at = message.find("'csv:", at + 1))
+    ways.push_back(message.substr(at + 1, message.find('\'', at + 1) - at - 1));
+  ASSERT_EQ(ways.size(), 3U);
+  EXPECT_EQ(read_csv_table(parse_source_name(ways[0])).space.n_variables(), 4);
+  EXPECT_EQ(read_csv_table(parse_source_name(ways[1])).space.n_variables(), 2);
+  EXPECT_EQ(read_csv_table(parse_source_name(ways[2])).space.n_variables(), 5);
+}
+
+TEST(CsvTable, BinsMakeLabelsOfNumbersByTheirQuantiles) {
+  const auto data = read("age,sex\n20,m\n80,f\n35,f\n34,m\n", "bins=age:2");
+  EXPECT_EQ(label_names(data.space, 0), (Names{"[20, 35)", "[35, 80]"}));
+  EXPECT_EQ(label_names(data.space, 1), (Names{"f", "m"}));
+  EXPECT_TRUE(torch::equal(data.labels, bytes({0, 1, 1, 0, 1, 0, 0, 1}, 2)));
+  ASSERT_NE(data.space.bins(0), nullptr);
+  EXPECT_EQ(data.space.bins(0)->edges, (std::vector<double>{20, 35, 80}));
+  EXPECT_EQ(data.space.bins(0)->decimals, 0);
+  EXPECT_EQ(data.space.bins(1), nullptr);
+}
+
+TEST(CsvTable, BinsMakeLabelsOfDates) {
+  const auto data = read("d\n2020-01-03\n2022-09-09\n2021-05-06\n2020-02-01\n", "bins=d:2");
+  EXPECT_EQ(label_names(data.space, 0), (Names{"[2020-01-03, 2021-05-06)", "[2021-05-06, 2022-09-09]"}));
+  EXPECT_EQ(data.space.bins(0)->unit, Bins::Unit::day);
+  EXPECT_EQ(label_names(read("d\n2020-01-03 10:30\n2020-01-03 10:31\n", "bins=d:1").space, 0),
+            Names{"[2020-01-03 10:30, 2020-01-03 10:31]"});
+}
+
+TEST(CsvTable, MissingValuesAreALabelBehindTheBins) {
+  const auto data = read("a,b\n1,1\nNA,2\n3,3\n", "bins=a:2,b:2");
+  EXPECT_EQ(label_names(data.space, 0), (Names{"[1, 3)", "[3, 3]", "(missing)"}));
+  EXPECT_EQ(label_names(data.space, 1), (Names{"[1, 2)", "[2, 3]"}));
+  EXPECT_TRUE(torch::equal(data.labels, bytes({0, 0, 2, 1, 1, 1}, 2)));
+  EXPECT_EQ(error_of("a,b\nNA,2\n", "bins=a:2"),
+            ": column a has missing values alone, nothing to make bins of (bins=)");
+}
+
+TEST(CsvTable, AutomaticBinsTakeMeasurementsAndDatesAndNoIdentifiers) {
+  const auto data = read(mixed(200), "bins=auto&without=id");
+  EXPECT_EQ(data.space.n_labels(0), 10);
+  EXPECT_EQ(data.space.label_name(0, 0), "[0.25, 10.25)");
+  EXPECT_NE(data.space.bins(1), nullptr);
+  EXPECT_EQ(data.space.label_name(1, 0).substr(0, 13), "[1910-02-03, ");
+  EXPECT_EQ(label_names(data.space, 2), (Names{"f", "m"}));
+  EXPECT_EQ(data.space.n_labels(3), 81) << "whole numbers that repeat are labels, and one is missing";
+  EXPECT_EQ(read(mixed(200), "bins=auto,age:4&without=id").space.n_labels(3), 5);
+  const auto [source, message] = refused(mixed(200), "?bins=auto");
+  EXPECT_EQ(message,
+            concat(": column id has 200 different values in 200 rows, too many to be labels; read it without it "
+                   "as '",
+                   source, "?bins=auto&without=id', or with all values as labels as '", source,
+                   "?bins=auto&max_labels=200'"));
+}
+
+TEST(CsvTable, EachValueFallsIntoTheBinThatHoldsIt) {
+  const auto data = read(mixed(200), "bins=auto&columns=fare");
+  const Bins& bins = *data.space.bins(0);
+  for (int k = 0; k < 200; ++k) EXPECT_EQ(data.labels[k][0].item<int64_t>(), bins.find(k / 2 + 0.25));
+  EXPECT_TRUE(torch::equal(torch::bincount(data.labels.view(-1).to(torch::kInt64)), torch::full({10}, 20)));
+}
+
+TEST(CsvTable, BinsAreGivenForColumnsOfNumbersOrDatesOnce) {
+  const std::string text = "a,b\n1,x\n2,y\n";
+  EXPECT_EQ(error_of(text, "bins=b:2"), ":2: column b is 'x', a number or a date was expected (bins=)");
+  EXPECT_EQ(error_of("a\n1\n2020-01-01\n", "bins=a:2"), ":3: column a is '2020-01-01', a number was expected (bins=)");
+  EXPECT_EQ(error_of("a\n2020-01-01\n1\n", "bins=a:2"), ":3: column a is '1', a date was expected (bins=)");
+  EXPECT_EQ(error_of(text, "bins=aa:2"), ": has no column 'aa' to make bins of (bins=); the nearest is a");
+  for (const char* option : {"bins=a", "bins=a:0", "bins=a:x", "bins=a:65536", "bins=a:2:"})
+    EXPECT_TRUE(test::contains(input_error([&] { read(text, option); }),
+                               "auto, or columns with their number of bins from 1 to 65535, as age:8,fare:10, was "
+                               "expected"))
+        << option;
+  EXPECT_TRUE(test::contains(input_error([&] { read(text, "bins=a:2,a:3"); }), "each column once"));
+  EXPECT_EQ(read("a:b,c\n1,2\n", "bins=a:b:1").space.label_name(0, 0), "[1, 1]") << "names may have colons";
+  EXPECT_EQ(read(text, "bins=a:2&labels=x|y").space.n_labels(0), 2) << "labels= is for the others";
+}
+
+TEST(CsvTable, AHeadlessFileOfNumbersIsNotGuessedAtWithBinsEither) {
+  EXPECT_TRUE(test::contains(error_of(column(100, 100, "1.5").substr(3), "bins=auto"), "named as one of its own"));
+}
+
+TEST(CsvTable, MoreValuesThanLabelsCanBeAreRefusedWithTheOthers) {
+  std::string text = "id,fare\n";
+  for (int k = 0; k < 70'000; ++k) text += concat("k", k, ",", k, ".5\n");
+  const auto [source, message] = refused(text);
+  EXPECT_EQ(message, concat(": column id has more than 65536 different values in 70000 rows, column fare has more than "
+                            "65536 different numbers with fractions in 70000 rows, too many to be labels; read it with "
+                            "numbers and dates in bins as '",
+                            source, "?without=id&bins=fare:10', without them as '", source, "?without=id,fare'"));
+  for (const char* option : {"without=id&bins=fare:10", "without=id&bins=auto"}) {
+    const auto data = read(text, option);
+    EXPECT_EQ(data.space.bins(0)->edges[1], 7000.5) << option;
+    EXPECT_EQ(data.labels[69'999][0].item<int64_t>(), 9) << option;
+    EXPECT_EQ(data.labels[0][0].item<int64_t>(), 0) << option;
+  }
+  EXPECT_TRUE(test::contains(error_of(text + "k,abc\n", "without=id&bins=auto"),
+                             "column fare has more than 65536 different values in 70001 rows, too many"))
+      << "no numbers after all";
+}
+
+TEST(CsvTable, ADelimiterThatIsNoCommaIsFoundWithANote) {
+  const ScratchFolder folder;
+  const auto file = (folder / "t.csv").string();
+  write_text(file, "a;b\n1;2,5\n");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(read_csv_table(parse_source_name("csv:" + file)).space.n_variables(), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "note: " + file + ": is separated by semicolons and read so (delimiter=semicolon)\n");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(read_csv_table(parse_source_name("csv:" + file + "?delimiter=semicolon")).space.n_variables(), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(read("a;b\n1;2\n", "delimiter=comma").space.n_variables(), 1) << "what is given wins";
+  EXPECT_EQ(read("a\n1\n0\n").space.n_variables(), 1);
+}
+
+TEST(CsvTable, UnseenLabelsAreAMatterOfModels) {
+  EXPECT_TRUE(test::contains(input_error([] { read("a\n1\n", "unseen=skip"); }),
+                             "unseen= says what becomes of labels that a model never saw, but the table is read for no "
+                             "model here"));
 }
 
 TEST(CsvTable, MoreThan256LabelsNeedWiderNumbers) {

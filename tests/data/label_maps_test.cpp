@@ -1,5 +1,6 @@
 #include "segre/data/cityscapes.h"
 #include "segre/data/readers.h"
+#include "segre/data/relabel.h"
 #include "segre/data/resize.h"
 #include "segre/io/png.h"
 #include "tests/support/archives.h"
@@ -100,6 +101,38 @@ TEST(PngFolder, SixteenBitsHoldManyLabels) {
   EXPECT_EQ(data.space.max_labels(), 65535);
   EXPECT_EQ(data.labels.scalar_type(), torch::kInt32);
   EXPECT_EQ(data.labels[0][1].item<int64_t>(), 65534);
+}
+
+TEST(PngFolder, AStrayValueIsNamedWithItsPlaceAndTheWaysOut) {
+  const ScratchFolder folder;
+  std::vector<int> values(64);
+  for (int k = 0; k < 64; ++k) values[k] = k % 5;
+  write_text(folder / "a.png", grey_png(values, 8, 8));
+  values[19] = 200;
+  write_text(folder / "b.png", grey_png(values, 8, 8));
+  EXPECT_EQ(error_of(folder, "b.png"),
+            ": row 2, column 3: value 200 occurs once in 128 values and would make 201 labels, of which 195 never "
+            "occur; leave it to a label of its own (ignore=200), give it another (map=), or say how many labels there "
+            "are (labels=201)");
+  EXPECT_EQ(read(folder, "ignore=200").space.max_labels(), 6);
+  EXPECT_EQ(read(folder, "labels=201").space.max_labels(), 201);
+  EXPECT_EQ(read(folder, "map=0:0,1:1,2:2,3:3,4:4,200:0").space.max_labels(), 5);
+  EXPECT_EQ(read(folder, "limit=1").space.max_labels(), 5);
+  EXPECT_EQ(error_of(folder, "b.png", "height=2&width=2").substr(0, 17), ": row 2, column 3") << "as the file has it";
+}
+
+TEST(PngFolder, ForAModelAStrayValueIsJudgedByItsLabels) {
+  const ScratchFolder folder;
+  std::vector<int> values(64);
+  values[7] = 200;
+  write_text(folder / "a.png", grey_png(values, 8, 8));
+  const auto name = "png:" + folder.path().string();
+  const auto source = open_source_for(Space::uniform(Layout::image, {8, 8}, 201), name, "--data x");
+  EXPECT_EQ(source->rows(0, 1)[0][7].item<int64_t>(), 200);
+  EXPECT_TRUE(test::contains(input_error([&] {
+                               open_source_for(Space::uniform(Layout::image, {8, 8}, 5), name, "--data x");
+                             }),
+                             "a.png: row 0, column 7: label '200', which training never saw; it has 0 to 4"));
 }
 
 TEST(PngFolder, ImagesOfAnotherSizeNeedASize) {

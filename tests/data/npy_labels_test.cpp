@@ -48,6 +48,18 @@ TEST(NpyLabels, ValuesThatAreNoLabelsAreNamedWithTheirPlace) {
             ": value 65536 at [0, 0], a label from 0 to 65535 was expected");
 }
 
+TEST(NpyLabels, AStrayValueIsNamedWithItsPlaceAndTheWayOut) {
+  std::string values;
+  for (int k = 0; k < 120; ++k) values += static_cast<char>(k % 5);
+  values[67] = static_cast<char>(200);
+  const auto file = npy_bytes("'|u1'", "(2, 6, 10)", values);
+  EXPECT_EQ(error_of(file),
+            ": value 200 at [1, 0, 7] occurs once in 120 values and would make 201 labels, of which 195 never occur; "
+            "correct it, or say how many labels there are (labels=201)");
+  EXPECT_EQ(read(file, "labels=201").space.max_labels(), 201);
+  EXPECT_EQ(read(file, "limit=1").space.max_labels(), 5);
+}
+
 TEST(NpyLabels, OtherShapesAreRefused) {
   EXPECT_EQ(error_of(npy_bytes("'|u1'", "(2,)", "\x01\x01")),
             ": an array of 1 axes, expected [items, length] for sequences or [items, height, width] for images");

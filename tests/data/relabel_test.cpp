@@ -45,25 +45,28 @@ TEST(Relabel, NamesALabelTheModelDoesNotKnow) {
   EXPECT_EQ(relabel(model_space(), from, torch::tensor({{1, 0}}, torch::kInt64), "t")[0][0].item<int64_t>(), 2);
 }
 
-TEST(Relabel, NamesAColumnThatIsAnother) {
-  const Space from = Space::table({{"wind", 2, {"no", "yes"}}, {"sky", 3, {"rain", "snow", "sun"}}});
+TEST(Relabel, FindsTheColumnsOfATableInAnyOrderAmongOthers) {
+  const Space from =
+      Space::table({{"wind", 2, {"no", "yes"}}, {"id", 2, {"a", "b"}}, {"sky", 3, {"rain", "snow", "sun"}}});
+  EXPECT_TRUE(torch::equal(relabel(model_space(), from, torch::tensor({{1, 0, 2}, {0, 1, 0}}, torch::kInt64), "t"),
+                           torch::tensor({{2, 1}, {0, 0}}, torch::kUInt8)));
+}
+
+TEST(Relabel, NamesColumnsThatAreMissing) {
+  const Space from = Space::table({{"sky", 3, {"rain", "snow", "sun"}}, {"moon", 2, {"no", "yes"}}});
   EXPECT_EQ(input_error([&] {
               relabel(model_space(), from, torch::zeros({1, 2}, torch::kInt64), "t");
             }),
-            "t: column 1 is 'wind', 'sky' was expected: the columns are those of training in another order; choose it "
-            "with columns=sky,wind");
+            "t: has no column wind; it has sky, moon, and sky, wind were expected");
 }
 
-TEST(Relabel, NamesColumnsThatAreMissingOrTooMany) {
-  const auto error = [](const Space& from) {
-    return input_error([&] {
-      relabel(model_space(), from, torch::zeros({1, from.n_variables()}, torch::kInt64), "t");
-    });
-  };
-  EXPECT_EQ(error(Space::table({{"sky", 3, {"rain", "snow", "sun"}}, {"moon", 2, {"no", "yes"}}})),
-            "t: has no column wind; it has sky, moon, and sky, wind were expected");
-  EXPECT_EQ(error(Space::table({{"sky", 3, {"rain", "snow", "sun"}}, {"wind", 2, {"no", "yes"}}, {"id", 1, {"a"}}})),
-            "t: has the column id, which training did not have; leave it out (without=id)");
+TEST(Relabel, PutsNumbersIntoTheBinsOfTheModel) {
+  const Space space = Space::table({{"a", 2, {"[1, 3)", "[3, 9]"}, Bins{Bins::Unit::number, {1, 3, 9}, 0}}});
+  const Space from = Space::table({{"a", 4, {"[3, 9]", "2.5", "7", "x"}}});
+  EXPECT_TRUE(torch::equal(relabel(space, from, torch::tensor({{0}, {1}, {2}}, torch::kInt64), "t"),
+                           torch::tensor({{1}, {0}, {1}}, torch::kUInt8)));
+  EXPECT_EQ(input_error([&] { relabel(space, from, torch::tensor({{3}}, torch::kInt64), "t"); }),
+            "t: item 0: column a is 'x', a number was expected, or one of the bins of training: [1, 3), [3, 9]");
 }
 
 // Two tables whose labels are counted alike and called otherwise.
@@ -184,6 +187,18 @@ TEST(RelabelledSource, AKnownDistributionKeepsItsProbabilitiesAndMayNameLabelsTh
   EXPECT_TRUE(torch::equal(source->joint()->labelings, torch::tensor({{2, 1}, {0, 0}}, torch::kInt64)));
   EXPECT_TRUE(torch::equal(source->joint()->p, torch::tensor({0.75, 0.25}, torch::kFloat64)));
   EXPECT_EQ(source->joint()->space.n_labels(0), 3);
+}
+
+TEST(RelabelledSource, AKnownDistributionIsSummedOverVariablesThatTheModelLacks) {
+  const ScratchFolder folder;
+  write_text(folder / "t", "wind,id,sky,p\nno,1,sun,0.25\nyes,1,rain,0.25\nno,2,sun,0.5\n");
+  const auto name = "joint:" + (folder / "t").string();
+  testing::internal::CaptureStderr();
+  const auto source = open_source_for(model_space(), name, "--data " + name);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "note: --data " + name + ": column id is not the model's and is ignored\n");
+  EXPECT_TRUE(torch::equal(source->joint()->labelings, torch::tensor({{2, 0}, {0, 1}}, torch::kInt64)));
+  EXPECT_TRUE(torch::equal(source->joint()->p, torch::tensor({0.75, 0.25}, torch::kFloat64)));
 }
 
 TEST(RelabelledSource, EndlessSourcesAreRelabelledAsTheirItemsCome) {

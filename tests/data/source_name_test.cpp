@@ -29,6 +29,15 @@ TEST(SourceName, AbsentOptionsGiveTheFallback) {
   EXPECT_GT(name.limit(), int64_t{1} << 60);
 }
 
+TEST(SourceName, OptionsCanBeChangedAndAdded) {
+  const auto name = parse_source_name("csv:a?b.csv?limit=2&header=0");
+  EXPECT_EQ(name.with("limit", "3").text(), "csv:a?b.csv?limit=3&header=0");
+  EXPECT_EQ(name.with("bins", "a:2").text(), "csv:a?b.csv?limit=2&header=0&bins=a:2");
+  EXPECT_EQ(name.with("bins", "a:2").words("bins"), (std::vector<std::string>{"a:2"}));
+  EXPECT_EQ(parse_source_name("streets").with("height", "64").text(), "streets?height=64");
+  EXPECT_EQ(name.text(), "csv:a?b.csv?limit=2&header=0");
+}
+
 TEST(SourceName, BuiltInKindsHaveOptionsWithoutATarget) {
   const auto name = parse_source_name("streets?height=64&width=128");
   EXPECT_EQ(name.kind(), "streets");

@@ -272,6 +272,33 @@ TEST_F(ResumeFiles, ValidationDataMayMoveButNotChange) {
                   .starts_with("data.validation = " + other + " gives other held-out items: their fingerprint is "));
 }
 
+TEST_F(ResumeFiles, ATablesColumnsMayMoveAndOthersCome) {
+  const auto data = table("t.csv", 40, 20);
+  const auto run = train_into(file("run"), learning(data, ""));
+  std::string text = "id,b,a\n";
+  for (int k = 0; k < 40; ++k) text += concat("k", k, k < 20 ? ",dry,yes\n" : ",wet,no\n");
+  write_text(file("moved.csv"), text + "\n");
+  EXPECT_EQ(resumed(run, learning("csv:" + file("moved.csv").string(), ""), 13), 13);
+  const auto error = refused(run, with("train.steps=20", learning(data + "?labels=yes|no|dry|wet", "")));
+  EXPECT_EQ(error, std::string("variable a has 4 labels now and had 2") + kEnd) << "other labels are asked for";
+}
+
+TEST_F(ResumeFiles, BinsAreThoseOfTheCheckpoint) {
+  const auto measured = [&](const char* name, double shift) {
+    std::string text = "a,b\n";
+    for (int k = 0; k < 40; ++k) text += concat(k + 0.25 + (k == 7 ? shift : 0.0), k % 2 == 0 ? ",x\n" : ",y\n");
+    write_text(file(name), text);
+    return "csv:" + file(name).string() + "?bins=a:4";
+  };
+  const auto run = train_into(file("run"), learning(measured("t.csv", 0.0), ""));
+  EXPECT_EQ(resumed(run, learning(measured("same.csv", 0.125), ""), 13), 13) << "in the same bin still";
+  const auto other = measured("other.csv", 20.0);
+  EXPECT_TRUE(contains(refused(run, with("train.steps=20", learning(other, ""))), "holds something else"));
+  const auto more = "csv:" + file("t.csv").string() + "?bins=a:5";
+  EXPECT_EQ(refused(run, with("train.steps=20", learning(more, ""))),
+            std::string("variable a has 5 labels now and had 4") + kEnd);
+}
+
 TEST_F(ResumeFiles, AJointTableIsToldByItsProbabilities) {
   const auto joint = [&](const char* name, const char* text) {
     write_text(file(name), text);

@@ -128,10 +128,11 @@ TEST_F(ValidationFile, LabelsAreMatchedByName) {
 }
 
 TEST_F(ValidationFile, ALabelThatTrainingNeverSawIsNamedWithFileAndLine) {
-  EXPECT_EQ(input_error([&] { open("x,y\na,0\nb,1\n", "x,y\nb,0\nb,1\n\nc,0\n", 10); }),
-            (folder_ / "valid.csv").string() +
-                ":5: column x has the label 'c', which training never saw; it has a, b (if it can occur, train with it "
-                "declared: labels= or dictionary= of csv:, a row with p = 0 of joint:)");
+  EXPECT_EQ(
+      input_error([&] { open("x,y\na,0\nb,1\n", "x,y\nb,0\nb,1\n\nc,0\n", 10); }),
+      (folder_ / "valid.csv").string() +
+          ":5: column x has the label 'c', which training never saw; it has a, b (if it can occur, train with it "
+          "declared: labels= or dictionary= of csv:, a row with p = 0 of joint:); unseen=skip leaves such rows out");
 }
 
 TEST_F(ValidationFile, ADeclaredLabelMayOccurThereOnly) {
@@ -156,7 +157,7 @@ TEST_F(ValidationFile, WhatWasLearnedIsAllOfTheDataWhereTheyAreGoneTheDataStillO
   Experiment e;
   e.data = "csv:" + (folder_ / "train.csv").string();
   e.validation = "csv:/nowhere/gone.csv";
-  EXPECT_EQ(open_learned_items(e)->n_items(), 2);
+  EXPECT_EQ(open_learned_items(e, open_source(e.data)->space())->n_items(), 2);
 }
 
 TEST(LearnedItems, AreThoseThatTrainingSawWithoutTheHeldOut) {
@@ -167,11 +168,11 @@ TEST(LearnedItems, AreThoseThatTrainingSawWithoutTheHeldOut) {
   Experiment e;
   e.data = "csv:" + (folder / "t.csv").string();
   const auto data = open_training_data(e, nullptr);
-  const auto learned = open_learned_items(e);
+  const auto learned = open_learned_items(e, data.source->space());
   EXPECT_EQ(learned->n_items(), 380);
   EXPECT_TRUE(torch::equal(learned->dataset()->labels, data.source->dataset()->labels));
   e.data = "coupled";
-  EXPECT_EQ(open_learned_items(e)->n_items(), 0);
+  EXPECT_EQ(open_learned_items(e, open_source(e.data)->space())->n_items(), 0);
 }
 
 // Same number of variables and of coordinates, other labels per variable.

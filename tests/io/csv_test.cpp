@@ -234,5 +234,26 @@ TEST(LabelsCsv, ReadsLabelsOfAnyStride) {
   EXPECT_EQ(out.str(), "0,1\n1,1\n1,0\n");
 }
 
+TEST(LabelsCsv, BinsBecomeValuesThatDoNotDependOnTheBatch) {
+  const Bins ages{Bins::Unit::number, {20, 35, 80}, 0};
+  const Space space = Space::table({{"age", 3, {"[20, 35)", "[35, 80]", "(missing)"}, ages}, {"sex", 2, {"f", "m"}}});
+  const auto labels = torch::tensor({{0, 1}, {1, 0}, {2, 0}, {0, 0}}, torch::kInt64);
+  std::ostringstream names;
+  write_labels_csv(names, space, labels, /*with_header=*/true);
+  EXPECT_EQ(names.str(), "age,sex\n\"[20, 35)\",m\n\"[35, 80]\",f\n(missing),f\n\"[20, 35)\",f\n");
+  const RandomStream random(7, Purpose::bin_values);
+  std::ostringstream together;
+  write_labels_csv(together, space, labels, /*with_header=*/false, BinValues{random, 5});
+  std::ostringstream apart;
+  for (int64_t k = 0; k < 4; ++k)
+    write_labels_csv(apart, space, labels.slice(0, k, k + 1), /*with_header=*/false,
+                     BinValues{random, 5 + static_cast<uint64_t>(k)});
+  EXPECT_EQ(apart.str(), together.str());
+  // Number (item * n + variable) of the stream, with n = 2 variables.
+  EXPECT_EQ(together.str(),
+            concat(ages.draw(0, uniform_double(random, 10)), ",m\n", ages.draw(1, uniform_double(random, 12)),
+                   ",f\n(missing),f\n", ages.draw(0, uniform_double(random, 16)), ",f\n"));
+}
+
 }  // namespace
 }  // namespace segre

@@ -170,6 +170,28 @@ TEST(Space, JsonRoundTripKeepsEverything) {
   }
 }
 
+TEST(Space, BinsSayWhatLabelsStandFor) {
+  const Bins ages{Bins::Unit::number, {20, 35, 80}, 0};
+  const Space space = Space::table({{"age", 3, {"[20, 35)", "[35, 80]", "(missing)"}, ages}, {"sex", 2, {"f", "m"}}});
+  const auto json = space.to_json();
+  EXPECT_EQ(json.at("variables")[0].at("bins"),
+            nlohmann::json::parse(R"({"unit": "number", "edges": [20.0, 35.0, 80.0], "decimals": 0})"));
+  EXPECT_FALSE(json.at("variables")[1].contains("bins")) << "as in checkpoints that know of none";
+  const Space back = Space::from_json(nlohmann::json::parse(json.dump()));
+  ASSERT_NE(back.bins(0), nullptr);
+  EXPECT_EQ(back.bins(0)->edges, ages.edges);
+  EXPECT_EQ(back.bins(1), nullptr);
+  EXPECT_EQ(Space::uniform(Layout::image, {2, 2}, 2).bins(3), nullptr);
+  EXPECT_EQ(input_error([&] { Space::table({{"age", 4, {}, ages}}); }), "variable age: 2 bins for 4 labels");
+}
+
+TEST(Space, CopiesShareTheirContents) {
+  const Space space = mixed_space();
+  const Space copy = space;
+  EXPECT_TRUE(copy.shares_contents_of(space));
+  EXPECT_FALSE(mixed_space().shares_contents_of(space));
+}
+
 TEST(Space, ALabelSetNamesAndColoursTheLabelsOfAllVariables) {
   const LabelSet set{{"road", "sky"}, {{1, 2, 3}, {255, 0, 7}}};
   const Space space = Space::uniform(Layout::image, {128, 256}, 2, set);

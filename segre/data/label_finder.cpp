@@ -1,0 +1,38 @@
+#include "segre/data/label_finder.h"
+
+#include "segre/core/error.h"
+#include "segre/core/utf8.h"
+#include "segre/data/list_labels.h"
+
+namespace segre {
+
+LabelFinder::LabelFinder(const Space& space, int64_t variable) : space_(space), bins_(space_.bins(variable)) {
+  for (int64_t label = 0; label < space_.n_labels(variable); ++label)
+    numbers_.emplace(space_.label_name(variable, label), label);
+}
+
+int64_t LabelFinder::find(std::string_view text) const {
+  if (const auto at = numbers_.find(text); at != numbers_.end()) return at->second;
+  if (bins_ == nullptr) return -1;
+  const auto value = bins_->parse(text);
+  return value ? bins_->find(*value) : -1;
+}
+
+std::vector<std::string> label_names(const Space& space, int64_t variable) {
+  std::vector<std::string> names;
+  for (int64_t label = 0; label < space.n_labels(variable); ++label) names.push_back(space.label_name(variable, label));
+  return names;
+}
+
+std::string unknown_label(const Space& space, int64_t variable, std::string_view text) {
+  const std::string column = concat("column ", printable(space.variable_name(variable)));
+  const std::string known = list_labels(label_names(space, variable));
+  if (const Bins* bins = space.bins(variable))
+    return concat(column, " is '", printable(text), "', a ", bins->unit == Bins::Unit::number ? "number" : "date",
+                  " was expected, or one of the bins of training: ", known);
+  return concat(
+      column, " has the label '", printable(text), "', which training never saw; it has ", known,
+      " (if it can occur, train with it declared: labels= or dictionary= of csv:, a row with p = 0 of joint:)");
+}
+
+}  // namespace segre

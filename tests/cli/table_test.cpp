@@ -1,0 +1,128 @@
+// Tables as they come: a newcomer's file, and another one for the model that was learned from it.
+
+#include "segre/io/csv.h"
+#include "tests/support/messages.h"
+#include "tests/support/program.h"
+
+namespace segre {
+namespace {
+
+using test::Arguments;
+using test::contains;
+using test::run_program;
+using test::ScratchFolder;
+using test::tiny_training;
+using test::write_text;
+using test::operator+;
+
+constexpr int kBadInput = 2;
+
+// Passengers: an identifier, an age that may be missing, a fare, a date, and labels.
+std::string passengers(int rows) {
+  std::string text = "id,age,fare,booked,class\n";
+  for (int k = 0; k < rows; ++k)
+    text += concat("k", k, ",", k % 9 == 0 ? "" : std::to_string(k % 70), ",", 5 + k * 0.25, ",2020-0", 1 + k % 9, "-",
+                   10 + k % 17, ",", k % 3 == 0 ? "first" : "second", "\n");
+  return text;
+}
+
+class CliTable : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string csv(const std::string& name, const std::string& text) const {
+    write_text(folder_ / name, text);
+    return "csv:" + file(name);
+  }
+  void train() const {
+    const auto source = csv("t.csv", passengers(300)) + "?bins=auto,age:4&without=id";
+    const auto result = run_program(tiny_training(source, folder_ / "run", 2));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+  test::ProgramResult sample(const std::string& out, const Arguments& more = {}) const {
+    return run_program(Arguments{"sample", file("run"), "--count", "40", "--out", out, "--steps", "2"} + more);
+  }
+  test::ProgramResult score(const std::string& data) const {
+    return run_program({"likelihood", file("run"), "--data", data, "--times", "4", "--out", file("scores.csv")});
+  }
+
+ private:
+  ScratchFolder folder_;
+};
+
+TEST_F(CliTable, WhatIsNoLabelIsSaidAtOnceWithWhatToType) {
+  const auto source = csv("t.csv", passengers(300));
+  const auto result = run_program({"train", "--data", source, "--out", file("run")});
+  EXPECT_EQ(result.exit_code, kBadInput);
+  EXPECT_TRUE(contains(result.err, "column id has 300 different values in 300 rows, column fare has 300 different "));
+  EXPECT_TRUE(contains(result.err, "as '" + source + "?without=id&bins=fare:10,booked:10'")) << result.err;
+}
+
+TEST_F(CliTable, AModelWithBinsScoresRawNumbersInAnyOrderAmongOtherColumns) {
+  train();
+  const auto result =
+      score(csv("new.csv", "class,notes,booked,age,fare\nfirst,a,1999-12-31,7,1000\nsecond,b,2020-02-12,,9.5\n"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.err, "note: " + file("new.csv") + ": column notes is not the model's and is ignored\n"));
+  EXPECT_EQ(read_csv(file("scores.csv")).size(), 3U);
+  const auto lacking = score(csv("new.csv", "class,fare\nfirst,7\n"));
+  EXPECT_EQ(lacking.exit_code, kBadInput);
+  EXPECT_TRUE(contains(lacking.err, ": has no column age, booked; it has class, fare, and age, fare, booked, class "));
+}
+
+TEST_F(CliTable, UnseenLabelsAreSkippedWithACount) {
+  train();
+  const std::string text = "class,booked,age,fare\nthird,2020-02-12,7,9\nfirst,2020-02-12,7,9\n";
+  EXPECT_EQ(score(csv("new.csv", text)).exit_code, kBadInput);
+  const auto result = score(csv("new.csv", text) + "?unseen=skip");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.err, ": 1 of 2 rows have labels that training never saw and are left out"));
+  EXPECT_EQ(read_csv(file("scores.csv")).size(), 2U);
+}
+
+TEST_F(CliTable, SamplesHaveBinsOrNumbersAndBothAreReadAgain) {
+  train();
+  ASSERT_EQ(sample(file("names.csv")).exit_code, 0);
+  ASSERT_EQ(sample(file("numbers.csv"), {"--numbers"}).exit_code, 0);
+  const auto names = read_csv(file("names.csv"));
+  const auto numbers = read_csv(file("numbers.csv"));
+  ASSERT_EQ(names.size(), 41U);
+  ASSERT_EQ(numbers.size(), 41U);
+  EXPECT_EQ(names[0].fields, numbers[0].fields);
+  for (size_t k = 1; k < names.size(); ++k) {
+    EXPECT_TRUE(names[k].fields[1].starts_with("[")) << names[k].fields[1];
+    EXPECT_FALSE(numbers[k].fields[1].starts_with("["));
+    EXPECT_EQ(numbers[k].fields[2].size(), 10U) << "a date: " << numbers[k].fields[2];
+    EXPECT_EQ(names[k].fields[3], numbers[k].fields[3]);
+  }
+  ASSERT_EQ(score("csv:" + file("names.csv")).exit_code, 0);
+  const auto of_names = read_csv(file("scores.csv"));
+  const auto again = score("csv:" + file("numbers.csv"));
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  const auto of_numbers = read_csv(file("scores.csv"));
+  for (size_t k = 1; k < of_names.size(); ++k)
+    EXPECT_EQ(of_names[k].fields, of_numbers[k].fields) << "the numbers are in the bins that were drawn";
+}
+
+TEST_F(CliTable, NumbersDependOnTheSeedAndTheSampleAlone) {
+  train();
+  ASSERT_EQ(sample(file("a.csv"), {"--numbers"}).exit_code, 0);
+  ASSERT_EQ(run_program({"sample", file("run"), "--count", "7", "--out", file("b.csv"), "--steps", "2", "--numbers"})
+                .exit_code,
+            0);
+  const auto many = read_csv(file("a.csv"));
+  const auto few = read_csv(file("b.csv"));
+  for (size_t k = 0; k < few.size(); ++k) EXPECT_EQ(few[k].fields, many[k].fields);
+}
+
+TEST_F(CliTable, NumbersNeedBinsAndATable) {
+  train();
+  EXPECT_EQ(sample(file("a.npy"), {"--numbers"}).err,
+            "segre: --numbers: numbers are written into .csv files, --out is " + file("a.npy") + "\n");
+  ASSERT_EQ(run_program(tiny_training(csv("u.csv", "a,b\nx,y\nz,w\n"), file("plain"), 1)).exit_code, 0);
+  const auto result = run_program({"sample", file("plain"), "--count", "2", "--out", "-", "--numbers"});
+  EXPECT_EQ(result.exit_code, kBadInput);
+  EXPECT_TRUE(contains(result.err, "has no bins to draw numbers from"));
+}
+
+}  // namespace
+}  // namespace segre

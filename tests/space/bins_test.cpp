@@ -1,0 +1,153 @@
+#include "segre/space/bins.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "segre/core/moment.h"
+#include "tests/support/support.h"
+
+namespace segre {
+namespace {
+
+using test::input_error;
+using Unit = Bins::Unit;
+
+double seconds(const char* text) { return static_cast<double>(parse_moment(text)->seconds); }
+
+Bins ages() { return {Unit::number, {20, 35, 80}, 0}; }
+
+TEST(Bins, AreNamedByTheirEnds) {
+  EXPECT_EQ(ages().size(), 2);
+  EXPECT_EQ(ages().name(0), "[20, 35)");
+  EXPECT_EQ(ages().name(1), "[35, 80]");
+  const Bins fares{Unit::number, {-1.5, 7.25, 512.3292}, 4};
+  EXPECT_EQ(fares.name(0), "[-1.5, 7.25)");
+  EXPECT_EQ(fares.name(1), "[7.25, 512.3292]");
+  const Bins dates{Unit::day, {seconds("2020-01-03"), seconds("2021-05-06"), seconds("2021-05-06")}};
+  EXPECT_EQ(dates.name(0), "[2020-01-03, 2021-05-06)");
+  EXPECT_EQ(dates.name(1), "[2021-05-06, 2021-05-06]");
+  EXPECT_EQ((Bins{Unit::minute, {0, 3600}}).name(0), "[1970-01-01 00:00, 1970-01-01 01:00]");
+  EXPECT_EQ((Bins{Unit::second, {0, 3601}}).name(0), "[1970-01-01 00:00:00, 1970-01-01 01:00:01]");
+}
+
+TEST(Bins, HaveTheirLowerEndAndTheLastAlsoItsUpper) {
+  EXPECT_EQ(ages().find(20), 0);
+  EXPECT_EQ(ages().find(34.999), 0);
+  EXPECT_EQ(ages().find(35), 1);
+  EXPECT_EQ(ages().find(80), 1);
+  const Bins point{Unit::number, {0, 1, 1}, 0};
+  EXPECT_EQ(point.find(0.5), 0);
+  EXPECT_EQ(point.find(1), 1);
+  EXPECT_EQ((Bins{Unit::number, {5, 5}, 0}).find(5), 0);
+}
+
+TEST(Bins, WhatLiesOutsideFallsIntoTheFirstAndTheLast) {
+  EXPECT_EQ(ages().find(-1e300), 0);
+  EXPECT_EQ(ages().find(81), 1);
+}
+
+TEST(Bins, ReadNumbersOrDates) {
+  EXPECT_EQ(ages().parse("34.5"), 34.5);
+  EXPECT_EQ(ages().parse(" 7 "), 7.0);
+  EXPECT_EQ(ages().parse("-1e3"), -1000.0);
+  for (const char* text : {"", "x", "1x", "inf", "nan", "1e400", "0x10", "1,5", "2020-01-03", "[20, 35)"})
+    EXPECT_FALSE(ages().parse(text)) << text;
+  const Bins dates{Unit::day, {0, 86'400}};
+  EXPECT_EQ(dates.parse("1970-01-02 00:01"), 86'460.0) << "finer than the data were";
+  EXPECT_FALSE(dates.parse("7"));
+}
+
+// Every value that the data could hold, and no other.
+std::set<std::string> drawn(const Bins& bins, int64_t bin) {
+  std::set<std::string> values;
+  for (int k = 0; k < 1000; ++k) values.insert(bins.draw(bin, k / 1000.0));
+  return values;
+}
+
+TEST(Bins, DrawTheValuesThatTheDataCouldHold) {
+  const Bins whole{Unit::number, {1, 4, 6}, 0};
+  EXPECT_EQ(drawn(whole, 0), (std::set<std::string>{"1", "2", "3"}));
+  EXPECT_EQ(drawn(whole, 1), (std::set<std::string>{"4", "5", "6"}));
+  const Bins tenths{Unit::number, {-0.1, 0.2, 0.4}, 1};
+  EXPECT_EQ(drawn(tenths, 0), (std::set<std::string>{"-0.1", "0.0", "0.1"}));
+  EXPECT_EQ(drawn(tenths, 1), (std::set<std::string>{"0.2", "0.3", "0.4"}));
+  const Bins days{Unit::day, {seconds("2020-02-28"), seconds("2020-03-01"), seconds("2020-03-01")}};
+  EXPECT_EQ(drawn(days, 0), (std::set<std::string>{"2020-02-28", "2020-02-29"}));
+  EXPECT_EQ(drawn(days, 1), std::set<std::string>{"2020-03-01"});
+  EXPECT_EQ(drawn({Unit::minute, {0, 120, 120}}, 0), (std::set<std::string>{"1970-01-01 00:00", "1970-01-01 00:01"}));
+  EXPECT_EQ(drawn({Unit::number, {5, 5}, 0}, 0), std::set<std::string>{"5"});
+}
+
+TEST(Bins, WriteNoNegativeZero) {
+  const Bins tenths{Unit::number, {-0.3, 0.3, 0.7}, 1};
+  EXPECT_TRUE(drawn(tenths, 0).contains("0.0"));
+  EXPECT_FALSE(drawn(tenths, 0).contains("-0.0"));
+  EXPECT_EQ((Bins{Unit::number, {-0.0, 1}, 0}).name(0), "[0, 1]");
+}
+
+TEST(Bins, DrawUniformly) {
+  EXPECT_EQ(ages().draw(0, 0.0), "20");
+  EXPECT_EQ(ages().draw(0, 0.5), "27");
+  EXPECT_EQ(ages().draw(0, 0.999), "34");
+  EXPECT_EQ((Bins{Unit::number, {0, 1}, Bins::kAnyDecimals}).draw(0, 0.375), "0.375");
+}
+
+// Of any finite edges: what is drawn from a bin is found in it again.
+TEST(Bins, FindWhatTheyDraw) {
+  const Bins strange[] = {
+      ages(),
+      {Unit::number, {-1.7e308, 0, 1.7e308}, 0},
+      {Unit::number, {1e-300, 2e-300, 3e-300}, Bins::kAnyDecimals},
+      {Unit::number, {0.1, 0.3, 0.7}, 15},
+      {Unit::number, {1e15, 1e15 + 1, 1e15 + 2}, 0},
+      {Unit::number, {123456789.123, 123456789.124, 123456789.5}, 3},
+      {Unit::second, {-5, 5, 1e9}},
+  };
+  for (const Bins& bins : strange)
+    for (int64_t bin = 0; bin < bins.size(); ++bin)
+      for (const double u : {0.0, 0.25, 0.5, 0.999, 1.0 - 0x1p-53}) {
+        const std::string text = bins.draw(bin, u);
+        const auto value = bins.parse(text);
+        ASSERT_TRUE(value) << text;
+        EXPECT_EQ(bins.find(*value), bin) << text << " in " << bins.name(bin);
+      }
+}
+
+TEST(Bins, CountTheDigitsThatANumberNeeds) {
+  EXPECT_EQ(decimals_of(20.0), 0);
+  EXPECT_EQ(decimals_of(7.25), 2);
+  EXPECT_EQ(decimals_of(1e-7), 7);
+  EXPECT_EQ(decimals_of(1e300), 0);
+  EXPECT_EQ(decimals_of(1.0 / 3.0), Bins::kAnyDecimals);
+}
+
+TEST(Bins, GoThroughJson) {
+  for (const Bins& bins : {ages(), Bins{Unit::number, {0.1, 0.25, 1e300}, Bins::kAnyDecimals},
+                           Bins{Unit::day, {0, 86'400}}, Bins{Unit::second, {-1, 7}}}) {
+    const Bins back = Bins::from_json(nlohmann::json::parse(bins.to_json().dump()));
+    EXPECT_EQ(back.unit, bins.unit);
+    EXPECT_EQ(back.edges, bins.edges);
+    EXPECT_EQ(back.decimals, bins.decimals);
+  }
+}
+
+TEST(Bins, OfADamagedFileAreRefused) {
+  const auto error = [](const std::string& text) {
+    return input_error([&] { Bins::from_json(nlohmann::json::parse(text)).check("variable a"); });
+  };
+  EXPECT_EQ(error(R"({"unit": "mile", "edges": [0, 1], "decimals": 0})"),
+            "bins of unknown unit 'mile'; number, day, minute or second was expected");
+  EXPECT_EQ(error(R"({"unit": "number", "edges": [0], "decimals": 0})"),
+            "variable a: bins with 1 edges, at least 2 were expected");
+  EXPECT_EQ(error(R"({"unit": "number", "edges": [0, 2, 2, 3], "decimals": 0})"),
+            "variable a: an edge of bins is 2 after 2, a larger one was expected");
+  EXPECT_EQ(error(R"({"unit": "number", "edges": [0, "x"], "decimals": 0})"),
+            "an edge of bins is of type string, a number was expected");
+  EXPECT_EQ(error(R"({"unit": "number", "edges": [0, 1], "decimals": 16})"),
+            "variable a: bins of numbers with 16 decimals, 0 to 15 were expected");
+  EXPECT_EQ(error(R"({"unit": "day", "edges": [0, 1e300]})"),
+            "variable a: an edge of bins is 1e+300, a date of the years 1 to 9999 was expected");
+}
+
+}  // namespace
+}  // namespace segre
