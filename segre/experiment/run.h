@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "segre/experiment/checkpoint.h"
+#include "segre/experiment/train_callbacks.h"
 #include "segre/io/lock.h"
 #include "segre/path/time_density.h"
 
@@ -85,9 +86,14 @@ std::filesystem::path find_checkpoint(const std::filesystem::path& run, Checkpoi
 LoadedRun load_run(const std::filesystem::path& path, torch::Device device, Checkpoint which = Checkpoint::last,
                    NetPrecision precision = NetPrecision::automatic);
 
+/// The same of a run that was trained with a network of the program's own, which is given again, under the same name.
+LoadedRun load_run(const std::filesystem::path& path, torch::Device device, const CustomField& custom,
+                   Checkpoint which = Checkpoint::last, NetPrecision precision = NetPrecision::automatic);
+
 /// Writes what sampling and scoring need of a run, the averaged weights and the law of times without the optimiser, as
-/// a run of its own.
-void export_run(const std::filesystem::path& from, const std::filesystem::path& to, Checkpoint which);
+/// a run of its own. `custom` is the network of a run that was trained with one of the program's own.
+void export_run(const std::filesystem::path& from, const std::filesystem::path& to, Checkpoint which,
+                const CustomField& custom = {});
 
 /// How training is driven, beside the config.
 struct TrainRunOptions {
@@ -95,13 +101,16 @@ struct TrainRunOptions {
   double max_seconds = 0.0;              ///< fit the number of steps into this time; 0: as configured
   bool resume = false;                   ///< continue the run in the directory
   std::string command{};                 ///< kept in run.json
-  std::shared_ptr<DataSource> source{};  ///< experiment.data, where it is open already
+  std::shared_ptr<DataSource> source{};  ///< experiment.data, where it is open already or is the program's own
+  TrainCallbacks callbacks{};            ///< what the program wants to be told and asked on the way
+  CustomField field{};                   ///< a network of the program's own instead of experiment.net
 };
 
-/// Trains an experiment into a directory: progress on stderr, metrics, checkpoints; SIGINT and SIGTERM save and stop.
+/// Trains an experiment into a directory: progress on talk(), metrics, checkpoints; SIGINT and SIGTERM save and stop,
+/// unless callbacks.signals is false.
 /// With max_seconds the schedule follows the clock and ends with it; the number of steps it came to is in config.toml.
 /// Every watch.every steps the averaged weights are validated and, for images, drawn from. Returns the steps done
-/// (fewer than train.steps where a signal came).
+/// (fewer than train.steps where a signal came or callbacks.stop said so).
 int64_t train_run(Experiment experiment, const RunDirectory& run, const TrainRunOptions& options);
 
 /// "cpu", "cuda", "cuda:1" -> device; InputError where it is not there.

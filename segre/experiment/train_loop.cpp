@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
-#include "segre/core/interrupt.h"
 #include "segre/io/files.h"
 #include "segre/report/picture.h"
 
@@ -29,12 +28,13 @@ std::string rounded(double value) {
 }  // namespace
 
 TrainLoop::TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& trainer,
-                     std::optional<Validation> validation, double max_seconds)
+                     std::optional<Validation> validation, double max_seconds, TrainCallbacks callbacks)
     : experiment_(experiment),
       run_(run),
       trainer_(trainer),
       validation_(std::move(validation)),
       max_seconds_(max_seconds),
+      callbacks_(std::move(callbacks)),
       first_step_(trainer.n_steps()),
       log_(run.metrics(), trainer.n_steps(),
            experiment.watch.tensorboard ? run.path() / "tensorboard" : std::filesystem::path()),
@@ -48,11 +48,11 @@ void TrainLoop::load(const NamedTensors& state) {
 }
 
 int64_t TrainLoop::operator()() {
-  const InterruptGuard interrupt;
+  const StopRequest stop(callbacks_);
   recover_best();
   if (first_step_ == 0) save();  // from here on there is something to resume
   Progress progress("train", total(), first_step_);
-  while (trainer_.n_steps() < total() && !InterruptGuard::requested()) {
+  while (trainer_.n_steps() < total() && !stop()) {
     trainer_.advance();
     const int64_t step = trainer_.n_steps();
     if (step % kLogEvery == 0) write_metrics();
@@ -62,6 +62,7 @@ int64_t TrainLoop::operator()() {
     progress.set_total(total());
     const double rate = static_cast<double>(step - first_step_) * static_cast<double>(trainer_.options().batch);
     progress.update(step, concat("loss ", rounded(shown_loss_), "  ", rounded(rate / elapsed()), " items/s"));
+    tell_progress();
     if (now_seconds() - last_save_ > experiment_.watch.save_seconds) save();
   }
   take_losses();
@@ -100,6 +101,16 @@ void TrainLoop::take_losses() {
   last_look_ = now_seconds();
 }
 
+void TrainLoop::tell_progress() {
+  const int64_t step = trainer_.n_steps();
+  const bool due = step % kLogEvery == 0 || step >= total() || now_seconds() - last_told_ > kLookSeconds;
+  if (!callbacks_.on_progress || !due) return;
+  take_losses();
+  last_told_ = now_seconds();
+  const auto items = static_cast<double>((step - first_step_) * trainer_.options().batch);
+  callbacks_.on_progress({step, total(), shown_loss_, elapsed(), items / elapsed()});
+}
+
 void TrainLoop::write_metrics() {
   take_losses();
   if (n_summed_ == 0) return;
@@ -124,11 +135,13 @@ void TrainLoop::validate() {
   nlohmann::json line{{"step", step}, {"validation_loss", result.loss}, {"validation_nats", result.nats}};
   if (std::isfinite(result.nats_error)) line["validation_nats_error"] = result.nats_error;  // unknown for one item
   log_.add(line);
-  if (result.loss < best_loss_) {
+  const bool is_best = result.loss < best_loss_;
+  if (is_best) {
     best_loss_ = result.loss;
     save();
     run_.mark_best(step, result.loss);
   }
+  if (callbacks_.on_validation) callbacks_.on_validation({step, result, is_best});
   if (++n_validations_ % kPictureEvery == 0 || step >= total()) draw_samples(step);
 }
 

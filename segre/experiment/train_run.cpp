@@ -1,9 +1,9 @@
 #include <torch/version.h>
 
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
+#include "segre/core/talk.h"
 #include "segre/core/version.h"
 #include "segre/experiment/resume.h"
 #include "segre/experiment/run.h"
@@ -15,9 +15,9 @@ namespace {
 
 // Validation works on a model of its own, with the same space, path and precision.
 std::optional<Validation> make_validation(const Experiment& experiment, const TrainingData& data, torch::Device device,
-                                          double t_max) {
+                                          double t_max, const CustomField& custom) {
   if (!data.held_out.defined()) return std::nullopt;
-  Model model = make_model(experiment, data.source->space(), device);
+  Model model = make_model(experiment, data.source->space(), device, custom);
   if (const auto type = compute_type(experiment.net, device); type != torch::kFloat32)
     model.field().reduce_precision(type);
   return Validation(std::move(model), data.held_out, experiment.train.objective, t_max);
@@ -45,6 +45,7 @@ void require_same_training(const std::filesystem::path& run, const CheckpointDes
 
 int64_t train_run(Experiment experiment, const RunDirectory& directory, const TrainRunOptions& options) {
   const torch::Device device = parse_device(options.device);
+  if (options.field.make) use_custom_field(experiment, options.field);
   std::unique_ptr<ProcessLock> lock;
   if (std::filesystem::exists(directory.path())) lock = directory.lock();
   const auto before = checkpoint_to_resume(directory, options.resume);
@@ -57,7 +58,7 @@ int64_t train_run(Experiment experiment, const RunDirectory& directory, const Tr
   if (before) require_same_training(directory.path(), *before, experiment, source->space(), fingerprint);
   RunDirectory run = directory;
   run.set_data(fingerprint);
-  const Model model = make_model(experiment, data.source->space(), device);
+  const Model model = make_model(experiment, data.source->space(), device, options.field);
   Trainer trainer(model, *data.source, experiment.train, static_cast<uint64_t>(experiment.seed),
                   compute_type(experiment.net, device));
   if (!lock) {  // not earlier: input that is wrong leaves no directory behind
@@ -69,8 +70,8 @@ int64_t train_run(Experiment experiment, const RunDirectory& directory, const Tr
     state = read_training_state(*before, trainer.state());
     trainer.load(state);
     if (before->step == experiment.train.steps)
-      std::cerr << run.path().string() << ": all " << before->step
-                << " steps are done; --set train.steps=N with a larger N trains on\n";
+      talk() << run.path().string() << ": all " << before->step
+             << " steps are done; --set train.steps=N with a larger N trains on\n";
   }
   run.create();
   run.write_config(experiment);
@@ -82,8 +83,8 @@ int64_t train_run(Experiment experiment, const RunDirectory& directory, const Tr
                   {"threads", at::get_num_threads()},
                   {"torch", TORCH_VERSION},
                   {"parameters", n_parameters(model.field())}});
-  TrainLoop loop(experiment, run, trainer, make_validation(experiment, data, device, trainer.t_max()),
-                 options.max_seconds);
+  TrainLoop loop(experiment, run, trainer, make_validation(experiment, data, device, trainer.t_max(), options.field),
+                 options.max_seconds, options.callbacks);
   loop.load(state);
   return loop();
 }

@@ -22,7 +22,8 @@ std::vector<CsvRow> read_csv(const std::filesystem::path& path, TextEncoding enc
 /// Quotes a field where it needs it.
 std::string csv_field(const std::string& text);
 
-/// Writes labels [B, n] as rows of label names, the header of variable names first where `with_header`.
+/// Writes labels [B, n] int64 as rows of label names, the header of variable names first where `with_header`.
+/// InputError as check_labels.
 void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header);
 
 }  // namespace segre

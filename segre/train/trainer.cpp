@@ -43,6 +43,16 @@ ObjectiveValue combine(std::vector<ObjectiveValue> shards) {
   fail("the loss is ", loss, " at step ", step, "; a smaller train.lr may help");
 }
 
+// A batch is put where its labels say: a model of other label counts would be written beside its memory.
+void check_same_counts(const Space& model, const Space& data) {
+  if (model.n_variables() != data.n_variables())
+    fail_input("the data have ", data.n_variables(), " variables, the model ", model.n_variables());
+  for (int64_t i = 0; i < model.n_variables(); ++i)
+    if (model.n_labels(i) != data.n_labels(i))
+      fail_input("variable ", data.variable_name(i), " has ", data.n_labels(i), " labels in the data and ",
+                 model.n_labels(i), " in the model");
+}
+
 // Rows of S floats alive at once in a step: noise, path, softmax, logits, gradient and what autograd keeps.
 constexpr int64_t kRowsPerItem = 10;
 
@@ -63,6 +73,8 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
     fail_input(
         "train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no "
         "label logits");
+  check_same_counts(model_.space(), source_.space());
+  if (options_.batch < 1) fail_input("train.batch = ", options_.batch, ": at least one item was expected");
   const auto device = model_.options().device();
   // On the CPU only the shards under way are inside the network.
   const int64_t inside =
@@ -112,6 +124,7 @@ StepInputs Trainer::inputs_of(int64_t step) const {
     inputs.rows = stream_rows(order, first_item, options_.batch, source_.n_items(), source_.dataset()->mirror);
   } else {
     inputs.labels = source_.items(order, first_item, options_.batch);
+    check_labels(model_.space(), inputs.labels);  // whoever's source it is
     if (captured_) inputs.labels = inputs.labels.to(label_type(model_.space()));
   }
   inputs.u = TimeLaw::uniforms({seed_, Purpose::training_time}, first_item, options_.batch);

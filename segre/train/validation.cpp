@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "segre/core/error.h"
 #include "segre/core/one_thread.h"
 #include "segre/data/shuffle.h"
 
@@ -11,6 +12,13 @@ namespace {
 
 constexpr uint64_t kSeed = 0;                // the same for every run
 constexpr int64_t kFewestEvaluations = 512;  // of few items, several each
+
+// Held-out items as they are given, looked at.
+const torch::Tensor& checked(const Space& space, const torch::Tensor& labels) {
+  check_labels(space, labels);
+  if (labels.size(0) == 0) fail_input("a validation needs held-out items, found none");
+  return labels;
+}
 
 // One stratum of [0, 1) for each evaluation. An item's strata lie equally far apart, and which these are is drawn: with
 // strata rising by the item's number, a sorted file would show its first items early on the path only, its last ones
@@ -28,7 +36,7 @@ torch::Tensor shuffled_times(int64_t n_items) {
 
 Validation::Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max)
     : model_(std::move(model)),
-      labels_(labels.to(model_.options().device())),
+      labels_(checked(model_.space(), labels).to(model_.options().device())),
       times_(shuffled_times(labels.size(0))),
       objective_(objective),
       t_max_(t_max),
