@@ -33,7 +33,7 @@ int main() {
   // How likely items are, each different one once, by the simulation-free bound and by the flow itself.
   const segre::Flow flow = segre::flow_of(model);
   const auto distinct = segre::distinct_items(items);
-  const auto free = segre::FreeBound(flow, segre::TimeDensity(1.0), {.times = 64})(distinct.labels);
+  const auto free = segre::FreeBound(flow, segre::TimeDensity(1.0), {.times = 4096})(distinct.labels);
   const auto path = segre::mean_of_weights(segre::FlowBound(flow, {.draws = 4})(distinct.labels));  // log_p, std_error
   const auto average = segre::summarise(free, space, distinct.counts);
   std::cout << "log p of an item: " << average.log_p << " +- " << average.total_error() << '\n';

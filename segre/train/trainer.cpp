@@ -5,6 +5,7 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/one_thread.h"
+#include "segre/space/check_labels.h"
 
 namespace segre {
 namespace {
@@ -87,8 +88,10 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
   if (compute != torch::kFloat32) model_.field().reduce_precision(compute);
   if (device.is_cpu()) return;
   if (const Dataset* dataset = source_.dataset();
-      dataset != nullptr && static_cast<int64_t>(dataset->labels.nbytes()) < available_memory(device) / 2)
+      dataset != nullptr && static_cast<int64_t>(dataset->labels.nbytes()) < available_memory(device) / 2) {
+    check_integer_labels(model_.space(), dataset->labels);  // on the device nobody looks at them any more
     resident_ = dataset->labels.to(device);
+  }
   captured_ = std::make_unique<CapturedStep>([this](const StepInputs& inputs) { run_on_device(inputs); }, device);
 }
 

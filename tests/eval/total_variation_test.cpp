@@ -125,7 +125,7 @@ TEST(LabelingCounts, RefusesLabelingsOfAnotherSpace) {
   EXPECT_EQ(test::input_error([&] {
               counts.counts(torch::tensor({{0, 0, 1}}, torch::kInt64));
             }),
-            "labels must be integers of shape [items, 2], found long of shape [1, 3]");
+            "labels must be integers of shape [items, 2], found long int of shape [1, 3]");
   counts.add(torch::tensor({{0, 1}}, torch::kUInt8));
   EXPECT_EQ(counts.total(), 1);
 }

@@ -61,7 +61,7 @@ TEST(TrainCallbacks, ValidationsAreToldWithTheirNumbers) {
   TrainRunOptions options;
   options.callbacks.on_validation = [&](const ValidationProgress& at) {
     told.push_back(at);
-    if (at.is_best) EXPECT_EQ(run.best_loss(), at.result.loss) << "its checkpoint is there already";
+    EXPECT_EQ(run.best_loss() == at.result.loss, at.is_best) << "its checkpoint is there already";
   };
   train_run(e, run, options);
   ASSERT_EQ(told.size(), 3u);

@@ -168,7 +168,7 @@ TEST(Npy, RefusesLabelsThatDoNotFitTheHeader) {
   EXPECT_EQ(refusal(torch::tensor({{0, 257}}, torch::kInt64)),
             "item 0, variable x2: label 257 where 0 to 1 was expected");
   EXPECT_EQ(refusal(torch::zeros({1, 3}, torch::kInt64)),
-            "labels must be int64 of shape [items, 2], found long of shape [1, 3]");
+            "labels must be int64 of shape [items, 2], found long int of shape [1, 3]");
   EXPECT_EQ(out.str(), "");
 }
 

@@ -159,7 +159,7 @@ TEST(Trainer, LooksAtTheItemsOfAProgramsOwnSource) {
   EXPECT_EQ(refusal(torch::tensor({2, 1}, torch::kInt64)), "");
   EXPECT_EQ(refusal(torch::tensor({2, 7}, torch::kInt64)), "item 0, variable b: label 7 where 0 to 1 was expected");
   EXPECT_EQ(refusal(torch::tensor({0, 1, 1}, torch::kInt64)),
-            "labels must be int64 of shape [items, 2], found long of shape [256, 3]");
+            "labels must be int64 of shape [items, 2], found long int of shape [256, 3]");
   EXPECT_EQ(refusal(torch::tensor({0, 1}, torch::kInt32)),
             "labels must be int64 of shape [items, 2], found int of shape [256, 2]");
 }
