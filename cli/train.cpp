@@ -73,7 +73,7 @@ void train(const TrainArguments& arguments, const Context& context) {
                           .resume = arguments.resume,
                           .command = context.command_line,
                           .source = source,
-                          .on_start = print_start};
+                          .callbacks = {.on_start = print_start}};
   const TrainResult result = train_run(experiment, run, options);
   print_end(result, arguments.out, now_seconds() - start);
   if (!result.finished) {

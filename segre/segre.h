@@ -2,18 +2,20 @@
 
 // All of segre. The order of the includes is the flow of the data; a folder includes only folders above it.
 
-// gives: Error, InputError, RandomStream, require_memory, Progress, revision
+// gives: Error, InputError, RandomStream, require_memory, Progress, talk, revision
 #include "segre/core/cleanup.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
 #include "segre/core/memory.h"
 #include "segre/core/progress.h"
 #include "segre/core/rng.h"
+#include "segre/core/talk.h"
 #include "segre/core/tuning.h"
 #include "segre/core/version.h"
 
 // gives: Space (which variables, how many labels each), and per-variable operations on [*, S] tensors
 #include "segre/space/blocks.h"
+#include "segre/space/check_labels.h"
 #include "segre/space/space.h"
 
 // gives: files written whole, CSV, NPY, PNG, gzip, zip, safetensors; ConfigSchema
@@ -36,6 +38,7 @@
 
 // gives: DataSource: labels [B, n]; what kinds there are; the readers of files (Dataset); JointTable;
 // relabel, by which a second file speaks the labels of the first
+#include "segre/data/check_joint.h"
 #include "segre/data/glyphs.h"
 #include "segre/data/joint_table.h"
 #include "segre/data/readers.h"
@@ -59,9 +62,10 @@
 // gives: JointOracle, the exact flow of a known joint distribution
 #include "segre/oracle/joint_oracle.h"
 
-// gives: Field (the network) and Model (network, path and form: dv/dt = F(v, t))
+// gives: Field (the network), WeightSource, Model (network, path and form: dv/dt = F(v, t))
 #include "segre/model/model.h"
 #include "segre/net/field.h"
+#include "segre/net/layers.h"
 
 // gives: Trainer, from path samples to parameters
 #include "segre/train/trainer.h"

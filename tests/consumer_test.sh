@@ -1,17 +1,52 @@
 #!/usr/bin/env bash
-# Installs segre into a scratch prefix, builds examples/consumer against it with find_package, and runs it.
+# Installs segre, moves the installation to another place, takes away what it knows of the place where it was built, and
+# builds and runs examples/consumer against it with find_package: no warning, no path of the build. The program is the
+# C++ of README.md.
 #   consumer_test.sh BUILD SOURCE
 set -euo pipefail
 build=$1 source=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cmake --install "$build" --prefix "$scratch/prefix" > "$scratch/log" || { cat "$scratch/log"; exit 1; }
-cmake -G Ninja -S "$source/examples/consumer" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_BUILD_TYPE=Release > "$scratch/log" || { cat "$scratch/log"; exit 1; }
-cmake --build "$scratch/build" > "$scratch/log" || { cat "$scratch/log"; exit 1; }
-said=$("$scratch/build/consumer")
-echo "consumer: $said"
-# 500 steps are enough for an order of magnitude below the 0.4 of independent variables.
-awk -v said="$said" 'BEGIN { split(said, word, " "); exit !(word[3] > 0 && word[3] < 0.04) }'
+prefix=$scratch/moved
+say_and_fail() { cat "$scratch/log"; echo "$1" >&2; exit 1; }
+
+"$source/scripts/readme_program.sh" "$source/README.md" | diff - "$source/examples/consumer/main.cpp" ||
+  { echo "run: scripts/readme_program.sh README.md > examples/consumer/main.cpp" >&2; exit 1; }
+
+cmake --install "$build" --prefix "$scratch/first" > "$scratch/log" || say_and_fail "not installed"
+mv "$scratch/first" "$prefix"
+cp -r "$source/examples/consumer" "$scratch/consumer"
+# Another machine: LibTorch lies elsewhere, and nothing lies where segre was built.
+torch=$(sed -n 's/^SEGRE_TORCH_DIR:[A-Z]*=//p' "$build/CMakeCache.txt")
+ln -s "$(realpath "$torch")" "$scratch/libtorch"
+grep -rlF "$torch" "$prefix/lib/cmake" | xargs sed -i "s|$torch|/nowhere/torch|"
+for place in "$scratch/first" "$build" "$source"; do
+  if grep -rnF "$place/" "$prefix/lib/cmake"; then echo "the package names $place" >&2; exit 1; fi
+done
+
+configure() {
+  cmake -G Ninja -Wdev -S "$scratch/consumer" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release "$@" > "$scratch/log" 2>&1
+}
+if configure; then say_and_fail "found a LibTorch where there is none"; fi
+grep -q "No LibTorch was found; set SEGRE_TORCH_DIR" "$scratch/log" || say_and_fail "the message does not say what to do"
+configure -DSEGRE_TORCH_DIR="$scratch/libtorch" || say_and_fail "not configured"
+if grep -iq warning "$scratch/log"; then say_and_fail "configured with warnings"; fi
+cmake --build "$scratch/build" > "$scratch/log" || say_and_fail "not built"
+if grep -F -e "$source/" -e "$scratch/first" -e /nowhere "$scratch/build/build.ninja"; then
+  say_and_fail "the build uses the place where segre was built"
+fi
+
+cd "$scratch"
+said=$("$scratch/build/consumer") || { echo "the consumer failed: $said" >&2; exit 1; }
+echo "$said"
+# A third of the items each: log 3 = 1.099 nats, which 500 steps come near to.
+awk '/^log p of an item:/ { found = $6 > -1.2 && $6 < -1.0 } END { exit !found }' <<< "$said"
+grep -q "^loaded: step [1-9]" <<< "$said"
+# The command line says in one line that it lacks the program's own network.
+status=0
+message=$("$prefix/bin/segre" sample runs/mine --count 1 --out samples.csv 2>&1) || status=$?
+[ $status -eq 2 ] && [ "$(wc -l <<< "$message")" -eq 1 ] && grep -q 'net.custom = "two-layers"' <<< "$message" ||
+  { echo "sampling a run with a network of its own: exit $status, $message" >&2; exit 1; }
 # The installed program finds its files.
-"$scratch/prefix/bin/segre" doctor | grep -q "plotly.js  $scratch/prefix/share/segre/plotly.min.js"
+"$prefix/bin/segre" doctor | grep -q "plotly.js  $prefix/share/segre/plotly.min.js"
 echo "installed program: ok"

@@ -6,7 +6,7 @@
 
 namespace segre {
 
-/// Tells on stderr how far long work is: a bar that redraws itself on a terminal, a plain line every ten seconds
+/// Tells on talk() how far long work is: a bar that redraws itself on a terminal, a plain line every ten seconds
 /// elsewhere, with the time left.
 class Progress {
  public:

@@ -54,6 +54,8 @@ class GeneratedSource final : public DataSource {
 }  // namespace
 
 std::unique_ptr<DataSource> make_generated_source(Space space, Purpose purpose, uint64_t seed, DrawItem draw) {
+  if (label_type(space) != torch::kUInt8)
+    fail_input("items are computed with at most 256 labels, this is a ", space.describe());
   return std::make_unique<GeneratedSource>(std::move(space), purpose, seed, std::move(draw));
 }
 

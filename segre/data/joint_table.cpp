@@ -11,6 +11,7 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
+#include "segre/data/check_joint.h"
 #include "segre/data/label_dictionary.h"
 #include "segre/io/csv.h"
 
@@ -58,14 +59,40 @@ Labelings read_labelings(const std::string& file, const std::vector<CsvRow>& row
   return found;
 }
 
+// InputError unless there is a weight for each labeling, finite and not negative; gives them as float64.
+torch::Tensor checked_weights(const torch::Tensor& weights, int64_t n_labelings) {
+  if (!weights.defined() || weights.dim() != 1 || weights.size(0) != n_labelings)
+    fail_input("a joint distribution needs a weight for each of its ", n_labelings, " labelings, found ",
+               weights.defined() ? concat("shape ", weights.sizes()) : "no tensor");
+  const auto values = weights.to(torch::kCPU, torch::kFloat64).contiguous();
+  const auto* value = values.data_ptr<double>();
+  for (int64_t r = 0; r < n_labelings; ++r)
+    if (!std::isfinite(value[r]) || value[r] < 0.0)
+      fail_input("the weight of labeling ", r, " is ", value[r], ", a finite number from 0 up was expected");
+  return values;
+}
+
 }  // namespace
+
+void check_joint(const JointTable& table) {
+  check_labels(table.space, table.labelings);
+  const auto p = checked_weights(table.p, table.labelings.size(0));
+  if (table.p.scalar_type() != torch::kFloat64)
+    fail_input("the probabilities of a joint distribution are ", table.p.dtype().name(), ", double was expected");
+  if (const double total = p.sum().item<double>(); p.numel() == 0 || std::abs(total - 1.0) > kSumTolerance)
+    fail_input("the probabilities of a joint distribution sum to ", std::setprecision(10), total,
+               ", expected 1 within ", kSumTolerance);
+}
 
 JointTable make_joint_table(const Space& space, const torch::Tensor& labelings, const torch::Tensor& weights,
                             const Origin& origin) {
   check_labels(space, labelings);
-  const auto keep = (weights > 0).nonzero().squeeze(1);
-  const auto kept = weights.index_select(0, keep).to(torch::kFloat64);
+  const auto values = checked_weights(weights, labelings.size(0));
+  const auto keep = (values > 0).nonzero().squeeze(1);
+  const auto kept = values.index_select(0, keep);
   if (kept.numel() == 0) fail_input("a joint distribution needs at least one labeling with positive probability");
+  if (!std::isfinite(kept.sum().item<double>()))
+    fail_input("the weights of a joint distribution sum to more than a number holds; divide them all by the largest");
   return {space, labelings.index_select(0, keep).contiguous(), kept / kept.sum(), origin.select(keep)};
 }
 
@@ -95,9 +122,10 @@ JointTable read_joint_csv(const std::filesystem::path& path, TextEncoding encodi
 }
 
 JointSampler::JointSampler(const JointTable& table) : labelings_(table.labelings) {
-  cumulative_.resize(table.p.numel());
-  const auto* p = table.p.data_ptr<double>();
-  std::partial_sum(p, p + table.p.numel(), cumulative_.begin());
+  check_joint(table);
+  const auto p = table.p.contiguous();
+  cumulative_.resize(p.numel());
+  std::partial_sum(p.data_ptr<double>(), p.data_ptr<double>() + p.numel(), cumulative_.begin());
 }
 
 torch::Tensor JointSampler::draw(const RandomStream& random, uint64_t first_item, int64_t count) const {

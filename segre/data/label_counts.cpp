@@ -10,6 +10,7 @@ constexpr int64_t kValuesAtOnce = 1 << 22;  // labels looked at together
 bool shares_labels(const Space& space) { return space.is_uniform() && space.layout() != Layout::table; }
 
 torch::Tensor count_labels(const Space& space, const torch::Tensor& labels) {
+  check_labels(space, labels);
   return torch::bincount((labels + space.starts(torch::kCPU)).flatten(), {}, space.n_coordinates());
 }
 

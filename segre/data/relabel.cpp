@@ -11,6 +11,7 @@
 #include "segre/data/list_labels.h"
 #include "segre/data/readers.h"
 #include "segre/data/source_kinds.h"
+#include "segre/space/check_labels.h"
 
 namespace segre {
 namespace {
@@ -193,6 +194,7 @@ JointTable relabel_joint(const Space& space, const JointTable& joint, const std:
 torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what,
                       const PlaceOfRow& place) {
   check_same_shape(space, from, what);
+  check_integer_labels(from, labels);
   return space.layout() == Layout::table ? relabel_table(space, from, labels, what, place)
                                          : relabel_shared(space, from, labels, what, place);
 }

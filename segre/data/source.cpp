@@ -1,6 +1,8 @@
 #include "segre/data/source.h"
 
+#include "segre/core/error.h"
 #include "segre/data/shuffle.h"
+#include "segre/space/check_labels.h"
 
 namespace segre {
 namespace {
@@ -23,9 +25,19 @@ class JointSource final : public DataSource {
   JointSampler sampler_;
 };
 
+// A dataset that training may trust: it indexes memory with the labels.
+Dataset checked(Dataset dataset) {
+  check_integer_labels(dataset.space, dataset.labels);
+  if (dataset.labels.size(0) == 0) fail_input("a dataset of the ", dataset.space.describe(), " without items");
+  if (dataset.mirror && dataset.space.layout() != Layout::image)
+    fail_input("a dataset of the ", dataset.space.describe(), " is to be mirrored, which only images can be");
+  dataset.labels = dataset.labels.to(torch::kCPU, label_type(dataset.space)).contiguous();
+  return dataset;
+}
+
 class DatasetSource final : public DataSource {
  public:
-  explicit DatasetSource(Dataset dataset) : dataset_(std::move(dataset)) {}
+  explicit DatasetSource(Dataset dataset) : dataset_(checked(std::move(dataset))) {}
   const Space& space() const override { return dataset_.space; }
   int64_t n_items() const override { return dataset_.labels.size(0); }
   torch::Tensor rows(int64_t first, int64_t count) const override {

@@ -8,7 +8,8 @@
 
 namespace segre {
 
-/// Where data come from: items of labels in a space, addressed by number so that any batch can be had again.
+/// Where data come from: items of labels in a space, addressed by number so that any batch can be had again. A program
+/// may bring its own: what it gives to training is looked at batch by batch.
 class DataSource {
  public:
   virtual ~DataSource() = default;
@@ -31,10 +32,12 @@ class DataSource {
 /// Opens a source named as on the command line; InputError lists the kinds and options there are.
 std::unique_ptr<DataSource> open_source(const std::string& name);
 
-/// A source that draws from a known joint distribution.
+/// A source that draws from a known joint distribution. InputError where it is none: see check_joint.
 std::unique_ptr<DataSource> make_joint_source(JointTable table);
 
-/// A source of items in memory.
+/// A source of items in memory. The labels may be of any integer type: they are looked at here, once, and kept as
+/// label_type(space), without a copy where they are so already. InputError names item, variable and value where a label
+/// lies outside [0, c_i), the shape where it is not [N, n], or says that there is no item or nothing to mirror.
 std::unique_ptr<DataSource> make_dataset_source(Dataset dataset);
 
 /// Which rows of a dataset of n_rows are items first_item ... of the training stream, [count] int64: each epoch is a

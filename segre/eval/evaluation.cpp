@@ -7,6 +7,7 @@
 #include "segre/core/progress.h"
 #include "segre/eval/metric_text.h"
 #include "segre/eval/total_variation.h"
+#include "segre/space/check_labels.h"
 
 namespace segre {
 namespace {
@@ -212,6 +213,9 @@ void add_total_variation(Evaluation& out, const EvaluationData& data, uint64_t s
 }  // namespace
 
 Evaluation evaluate(const EvaluationData& data, const EvaluationOptions& options) {
+  check_integer_labels(data.space, data.samples);
+  check_integer_labels(data.space, data.held_out);
+  if (data.train.defined()) check_integer_labels(data.space, data.train);
   if (data.samples.size(0) < 2 || data.held_out.size(0) < 2)
     fail_input("evaluating takes at least two samples and two held-out items, found ", data.samples.size(0), " and ",
                data.held_out.size(0));

@@ -60,7 +60,8 @@ struct EvaluationOptions {
   int64_t neighbours = 5;              ///< training items found for each sample
 };
 
-/// Computes every metric that applies; progress on stderr. InputError where there are fewer than two items.
+/// Computes every metric that applies; progress on talk(). InputError where there are fewer than two items, or one that
+/// is not of the space, as check_integer_labels.
 Evaluation evaluate(const EvaluationData& data, const EvaluationOptions& options);
 
 }  // namespace segre

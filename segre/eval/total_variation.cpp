@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "segre/core/error.h"
+#include "segre/space/check_labels.h"
 
 namespace segre {
 
@@ -14,7 +15,7 @@ constexpr int64_t kMostLabelings = int64_t{1} << 62;
 
 bool LabelingCounts::serves(const Space& space) { return space.n_labelings(kMostLabelings) <= kMostLabelings; }
 
-LabelingCounts::LabelingCounts(const Space& space) {
+LabelingCounts::LabelingCounts(const Space& space) : space_(space) {
   if (!serves(space)) fail_input("the ", space.describe(), " has too many labelings to count");
   strides_ = torch::ones({space.n_variables()}, torch::kInt64);
   auto* stride = strides_.data_ptr<int64_t>();
@@ -22,6 +23,7 @@ LabelingCounts::LabelingCounts(const Space& space) {
 }
 
 void LabelingCounts::add(const torch::Tensor& labels) {
+  check_integer_labels(space_, labels);
   const auto numbers = (labels.to(torch::kCPU) * strides_).sum(-1);
   const auto* number = numbers.data_ptr<int64_t>();
   for (int64_t b = 0; b < numbers.numel(); ++b) ++counts_[number[b]];
@@ -29,7 +31,8 @@ void LabelingCounts::add(const torch::Tensor& labels) {
 }
 
 torch::Tensor LabelingCounts::counts(const torch::Tensor& labelings) const {
-  auto out = (labelings * strides_).sum(-1);
+  check_integer_labels(space_, labelings);
+  auto out = (labelings.to(torch::kCPU) * strides_).sum(-1);
   auto* value = out.data_ptr<int64_t>();
   for (int64_t r = 0; r < out.numel(); ++r) {
     const auto at = counts_.find(value[r]);

@@ -12,16 +12,17 @@ class LabelingCounts {
   explicit LabelingCounts(const Space& space);
   /// Whether a space's labelings can be numbered.
   static bool serves(const Space& space);
-  /// Adds labels [B, n].
+  /// Adds labels [B, n] of any integer type; InputError as check_integer_labels.
   void add(const torch::Tensor& labels);
   /// How often a labeling [n] came.
   int64_t count(const torch::Tensor& labeling) const;
   /// Samples counted.
   int64_t total() const { return total_; }
-  /// Counts of many labelings [R, n]: [R] int64.
+  /// Counts of many labelings [R, n]: [R] int64. InputError likewise.
   torch::Tensor counts(const torch::Tensor& labelings) const;
 
  private:
+  Space space_;
   std::unordered_map<int64_t, int64_t> counts_;  // by number in enumeration order
   torch::Tensor strides_;                        // [n]
   int64_t total_ = 0;

@@ -137,9 +137,9 @@ CheckpointDescription read_checkpoint(const fs::path& checkpoint) {
   });
 }
 
-Model make_model(const CheckpointDescription& description, torch::Device device) {
+Model make_model(const CheckpointDescription& description, torch::Device device, const CustomField& custom) {
   return reading(description.description_file(),
-                 [&] { return make_model(description.experiment, description.space, device); });
+                 [&] { return make_model(description.experiment, description.space, device, custom); });
 }
 
 NamedTensors read_weights(const CheckpointDescription& description, const Field& field) {

@@ -34,8 +34,9 @@ nlohmann::json describe_checkpoint(int64_t step, const Space& space, const Exper
 /// or of the wrong type, a step other than the directory's, a config or a space that cannot be.
 CheckpointDescription read_checkpoint(const std::filesystem::path& checkpoint);
 
-/// Builds the model of a description with fresh weights. InputError names model.json where no such model can be.
-Model make_model(const CheckpointDescription& description, torch::Device device);
+/// Builds the model of a description with fresh weights, `custom` as make_model(Experiment, ...). InputError names
+/// model.json where no such model can be.
+Model make_model(const CheckpointDescription& description, torch::Device device, const CustomField& custom = {});
 
 /// Reads the tensors for sampling and scoring: the weights that are used (the averaged ones, unless train.ema is 0) and
 /// the network's buffers must be there; what else training keeps may be. InputError names the file and the first tensor

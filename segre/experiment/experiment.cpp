@@ -1,6 +1,7 @@
 #include "segre/experiment/experiment.h"
 
 #include "segre/core/error.h"
+#include "segre/core/utf8.h"
 
 namespace segre {
 namespace {
@@ -42,6 +43,8 @@ ConfigSchema schema_of(Experiment& e) {
                      {"latent_class", NetKind::latent_class},
                      {"unet", NetKind::unet}},
                     Later::fixed, "the network; latent_class wants model.form = \"evidence\", unet wants images");
+  s.text("net.custom", &e.custom_net, Later::fixed,
+         "name of a network that a program with segre inside brings instead of net.kind; empty: none");
   s.integers("net.hidden", &e.net.hidden, {1, 65536}, Later::fixed, "widths of the hidden layers (mlp)");
   s.integer("net.classes", &e.net.classes, {1, 65536}, Later::fixed,
             "number of products in the mixture (latent_class)");
@@ -126,11 +129,40 @@ std::shared_ptr<const Path> make_path(const PathOptions& options) {
   return options.kind == PathKind::ray ? make_ray(options.rate) : make_e_geodesic(options.eps);
 }
 
-Model make_model(const Experiment& e, const Space& space, torch::Device device) {
+void use_custom_field(Experiment& experiment, const CustomField& custom) {
+  if (custom.name.empty()) fail_input("a network of your own needs a name, which checkpoints keep; found none");
+  if (find_invalid_utf8(custom.name) != std::string::npos)
+    fail_input("the network's name ", printable(custom.name), " is not UTF-8, as a config must be");
+  experiment.custom_net = custom.name;
+  const NetPrecision precision = experiment.net.precision;
+  experiment.net = NetOptions();
+  experiment.net.precision = precision;
+}
+
+namespace {
+
+std::shared_ptr<Field> custom_field_of(const Experiment& e, const Space& space, const CustomField& custom) {
+  if (!custom.make)
+    fail_input("net.custom = \"", e.custom_net,
+               "\": a network that another program brings and segre does not have; that program can load it "
+               "(CustomField)");
+  if (custom.name != e.custom_net)
+    fail_input("net.custom = \"", e.custom_net, "\": the network that was given is called \"", custom.name, "\"");
+  return custom.make(space, static_cast<uint64_t>(e.seed));
+}
+
+std::shared_ptr<Field> field_of(const Experiment& e, const Space& space, const CustomField& custom) {
+  if (!e.custom_net.empty() || custom.make) return custom_field_of(e, space, custom);
   if (e.net.kind == NetKind::latent_class && e.form != Form::evidence)
     fail_input("net.kind = \"latent_class\" gives messages between variables and needs model.form = \"evidence\"");
-  auto field = make_field(space, e.net, static_cast<uint64_t>(e.seed));
-  field->to(device);
+  return make_field(space, e.net, static_cast<uint64_t>(e.seed));
+}
+
+}  // namespace
+
+Model make_model(const Experiment& e, const Space& space, torch::Device device, const CustomField& custom) {
+  auto field = field_of(e, space, custom);
+  if (field) field->to(device);
   return {space, make_path(e.path), e.form, std::move(field)};
 }
 

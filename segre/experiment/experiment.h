@@ -1,6 +1,7 @@
 #pragma once
 
 #include "segre/config/schema.h"
+#include "segre/experiment/custom_field.h"
 #include "segre/model/model.h"
 #include "segre/sample/sampler.h"
 #include "segre/train/trainer.h"
@@ -36,6 +37,7 @@ struct Experiment {
   double holdout = 0.05;   ///< largest share of the data's items held out for validation
   PathOptions path;
   NetOptions net;
+  std::string custom_net;  ///< name of a network that the program brings instead, see CustomField; empty: `net`
   Form form = Form::evidence;
   TrainOptions train;
   WatchOptions watch;
@@ -50,8 +52,14 @@ ConfigSchema schema_of(Experiment& experiment);
 /// The type the network computes with on a device.
 torch::ScalarType compute_type(const NetOptions& net, torch::Device device);
 
-/// Builds the path, and the model with fresh weights on a device.
+/// Builds the path, and the model with fresh weights on a device. `custom` is the network that experiment.custom_net
+/// names; InputError where the one is given without the other.
 std::shared_ptr<const Path> make_path(const PathOptions& options);
-Model make_model(const Experiment& experiment, const Space& space, torch::Device device);
+Model make_model(const Experiment& experiment, const Space& space, torch::Device device,
+                 const CustomField& custom = {});
+
+/// Makes an experiment one of the program's own network; the keys of segre's are set back to their defaults, but for
+/// net.precision. InputError if it has no name.
+void use_custom_field(Experiment& experiment, const CustomField& custom);
 
 }  // namespace segre

@@ -12,10 +12,11 @@ struct Loaded {
   NamedTensors state;
 };
 
-Loaded load(const fs::path& path, torch::Device device, Checkpoint which, NetPrecision precision) {
+Loaded load(const fs::path& path, torch::Device device, Checkpoint which, NetPrecision precision,
+            const CustomField& custom) {
   const auto description = read_checkpoint(find_checkpoint(path, which));
   Experiment experiment = description.experiment;
-  Model model = make_model(description, device);
+  Model model = make_model(description, device, custom);
   auto state = read_weights(description, model.field());
   load_weights(model.field(), state, experiment.train.adam.ema > 0.0);
   if (precision != NetPrecision::automatic) experiment.net.precision = precision;
@@ -41,12 +42,17 @@ fs::path find_checkpoint(const fs::path& path, Checkpoint which) {
 }
 
 LoadedRun load_run(const fs::path& path, torch::Device device, Checkpoint which, NetPrecision precision) {
-  return load(path, device, which, precision).run;
+  return load(path, device, which, precision, {}).run;
 }
 
-void export_run(const fs::path& from, const fs::path& to, Checkpoint which) {
+LoadedRun load_run(const fs::path& path, torch::Device device, const CustomField& custom, Checkpoint which,
+                   NetPrecision precision) {
+  return load(path, device, which, precision, custom).run;
+}
+
+void export_run(const fs::path& from, const fs::path& to, Checkpoint which, const CustomField& custom) {
   if (RunDirectory(to).latest()) fail_input(to.string(), ": holds a run already; choose another folder");
-  const auto [run, trained] = load(from, torch::kCPU, which, NetPrecision::automatic);
+  const auto [run, trained] = load(from, torch::kCPU, which, NetPrecision::automatic, custom);
   // Sampling looks for the averaged weights unless there is no average.
   NamedTensors state;
   const std::string prefix = run.experiment.train.adam.ema > 0.0 ? "ema." : "weights.";

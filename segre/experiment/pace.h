@@ -20,6 +20,7 @@ struct Pace {
 
 /// Measures it with a few steps on throw-away weights, in about `patience` seconds (at least two steps). Items are
 /// taken from the source as training would.
-Pace measure_pace(const Experiment& experiment, const DataSource& source, torch::Device device, double patience);
+Pace measure_pace(const Experiment& experiment, const DataSource& source, torch::Device device, double patience,
+                  const CustomField& custom = {});
 
 }  // namespace segre

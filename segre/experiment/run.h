@@ -1,12 +1,12 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "segre/experiment/checkpoint.h"
+#include "segre/experiment/train_callbacks.h"
 #include "segre/io/lock.h"
 #include "segre/path/time_density.h"
 #include "segre/train/validation.h"
@@ -87,21 +87,14 @@ std::filesystem::path find_checkpoint(const std::filesystem::path& run, Checkpoi
 LoadedRun load_run(const std::filesystem::path& path, torch::Device device, Checkpoint which = Checkpoint::last,
                    NetPrecision precision = NetPrecision::automatic);
 
-/// Writes what sampling and scoring need of a run, the averaged weights and the law of times without the optimiser, as
-/// a run of its own.
-void export_run(const std::filesystem::path& from, const std::filesystem::path& to, Checkpoint which);
+/// The same of a run that was trained with a network of the program's own, which is given again, under the same name.
+LoadedRun load_run(const std::filesystem::path& path, torch::Device device, const CustomField& custom,
+                   Checkpoint which = Checkpoint::last, NetPrecision precision = NetPrecision::automatic);
 
-/// What a training is about to do.
-struct TrainStart {
-  const Experiment& experiment;  ///< resolved
-  const Space& space;
-  int64_t n_items;     ///< to learn from; 0: drawn without end
-  int64_t n_held_out;  ///< to validate on
-  int64_t n_parameters;
-  int64_t first_step;      ///< steps done before
-  int64_t expected_steps;  ///< still to come, under a time limit as far as can be told
-  double max_seconds;      ///< 0: none
-};
+/// Writes what sampling and scoring need of a run, the averaged weights and the law of times without the optimiser, as
+/// a run of its own. `custom` is the network of a run that was trained with one of the program's own.
+void export_run(const std::filesystem::path& from, const std::filesystem::path& to, Checkpoint which,
+                const CustomField& custom = {});
 
 /// How training is driven, beside the config.
 struct TrainRunOptions {
@@ -110,8 +103,9 @@ struct TrainRunOptions {
   double started = 0.0;      ///< the now_seconds() that max_seconds counts from; 0: when train_run is called
   bool resume = false;       ///< continue the run in the directory
   std::string command{};     ///< kept in run.json
-  std::shared_ptr<DataSource> source{};               ///< experiment.data, where it is open already
-  std::function<void(const TrainStart&)> on_start{};  ///< called before the first step
+  std::shared_ptr<DataSource> source{};  ///< experiment.data, where it is open already or is the program's own
+  TrainCallbacks callbacks{};            ///< what the program wants to be told and asked on the way
+  CustomField field{};                   ///< a network of the program's own instead of experiment.net
 };
 
 /// How a training went.
@@ -119,20 +113,20 @@ struct TrainResult {
   Space space;            ///< of what was learned
   int64_t steps = 0;      ///< done in all
   int64_t new_steps = 0;  ///< done in this call
-  bool finished = false;  ///< or else a signal came
+  bool finished = false;  ///< or else a signal came, or callbacks.stop said so
   int64_t n_items = 0;    ///< learned from; 0: drawn without end
   int64_t n_held_out = 0;
   double independent_nats;  ///< -log p that independent variables, each with its label frequencies, give a held-out
                             ///< item on average; NaN without any
-  double uniform_nats;                         ///< that equal shares of all labels give any item
+  double uniform_nats;      ///< that equal shares of all labels give any item
   std::vector<ValidationPoint> validations{};  ///< made in this call, in their order
 };
 
-/// Trains an experiment into a directory: progress on stderr, metrics, checkpoints; SIGINT and SIGTERM save and stop.
-/// With max_seconds the schedule follows the clock and ends with it, the last validation and checkpoint included;
-/// InputError if there is no time for a sensible number of steps. The number of steps it came to is in config.toml. Now
-/// and then (watch.every) the averaged weights are validated and, for images, drawn from. A run whose steps are all
-/// done is left as it is, but for what it was kept from finishing.
+/// Trains an experiment into a directory: progress on talk(), metrics, checkpoints; SIGINT and SIGTERM save and stop,
+/// unless callbacks.signals is false. With max_seconds the schedule follows the clock and ends with it, the last
+/// validation and checkpoint included; InputError if there is no time for a sensible number of steps. The number of
+/// steps it came to is in config.toml. Now and then (watch.every) the averaged weights are validated and, for images,
+/// drawn from. A run whose steps are all done is left as it is, but for what it was kept from finishing.
 TrainResult train_run(Experiment experiment, const RunDirectory& run, const TrainRunOptions& options);
 
 /// "cpu", "cuda", "cuda:1" -> device; InputError where it is not there.

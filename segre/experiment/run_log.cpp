@@ -1,9 +1,9 @@
 #include "segre/experiment/run_log.h"
 
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "segre/core/talk.h"
 #include "segre/io/files.h"
 #include "segre/io/tensorboard.h"
 
@@ -80,7 +80,7 @@ void RunLog::flush_tensorboard() {
 }
 
 void RunLog::warn(const std::string& trouble) {
-  if (!warned_) std::cerr << "warning: " << trouble << "; training goes on, its log has gaps until this is cured\n";
+  if (!warned_) talk() << "warning: " << trouble << "; training goes on, its log has gaps until this is cured\n";
   warned_ = true;
 }
 

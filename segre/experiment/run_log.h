@@ -15,7 +15,7 @@ class TensorBoardWriter;
 
 /// What a run tells about itself while it goes: a line of JSON per entry in metrics.jsonl and, on request, the same
 /// numbers as TensorBoard events. A log that cannot be written, on a full disk, does not stop the run: a warning goes
-/// to stderr, once, and the lines are held back until there is space, as long as they are not too many.
+/// to talk(), once, and the lines are held back until there is space, as long as they are not too many.
 class RunLog {
  public:
   /// Continues the log in `metrics` after `step`: entries of later steps, written before a crash, are dropped.
@@ -26,7 +26,7 @@ class RunLog {
   void add(const nlohmann::json& entry);
   /// Adds a picture to TensorBoard, where it is written.
   void picture(int64_t step, const std::string& png, int64_t height, int64_t width);
-  /// Says on stderr, the first time only, that something beside the run itself could not be written.
+  /// Says on talk(), the first time only, that something beside the run itself could not be written.
   void warn(const std::string& trouble);
   /// The number under a key in the entries of the step that the log continues from, if one of them has it.
   std::optional<double> at_start(const std::string& key) const;

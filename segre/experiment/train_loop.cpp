@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
-#include "segre/core/interrupt.h"
 #include "segre/core/text.h"
 #include "segre/io/files.h"
 #include "segre/report/picture.h"
@@ -30,13 +29,14 @@ int64_t steps_to_come(const Trainer& trainer, const Pace& pace, const TrainClock
 
 TrainLoop::TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& trainer,
                      std::optional<Validation> validation, double independent, const Pace& pace,
-                     const TrainClock& clock)
+                     const TrainClock& clock, TrainCallbacks callbacks)
     : experiment_(experiment),
       run_(run),
       trainer_(trainer),
       validation_(std::move(validation)),
       independent_(independent),
       clock_(clock),
+      callbacks_(std::move(callbacks)),
       expected_steps_(steps_to_come(trainer, pace, clock)),
       // Of all steps unless the clock decides: a resumed run looks where it would have looked.
       plan_(plan_watch(clock.limited() ? expected_steps_ : trainer.options().steps, trainer.options().batch,
@@ -58,13 +58,13 @@ void TrainLoop::load(const NamedTensors& state) {
 }
 
 int64_t TrainLoop::operator()() {
-  const InterruptGuard interrupt;
+  const StopRequest stop(callbacks_);
   recover_best();
   if (first_step_ == 0) save();  // from here on there is something to resume
   clock_.begin_steps();
   fit_into_time();
   Progress progress("train", total(), first_step_);
-  while (trainer_.n_steps() < total() && !InterruptGuard::requested()) {
+  while (trainer_.n_steps() < total() && !stop()) {
     trainer_.advance();
     const int64_t step = trainer_.n_steps();
     if (step % kLogEvery == 0) write_metrics();
@@ -73,6 +73,7 @@ int64_t TrainLoop::operator()() {
     if (validation_due()) validate();
     progress.set_total(total());
     progress.update(step, note());
+    tell_progress();
     if (now_seconds() - last_save_ > experiment_.watch.save_seconds) save();
   }
   take_losses();
@@ -85,10 +86,14 @@ int64_t TrainLoop::operator()() {
   return trainer_.n_steps();
 }
 
+double TrainLoop::items_per_second() const {
+  const double items = static_cast<double>(n_new()) * static_cast<double>(trainer_.options().batch);
+  return items / std::max(1e-9, clock_.training());
+}
+
 // What a user knows how to read: nats of held-out items beside those of independent variables, once there are any.
 std::string TrainLoop::note() const {
-  const double items = static_cast<double>(n_new()) * static_cast<double>(trainer_.options().batch);
-  const std::string rate = concat(plain_digits(items / std::max(1e-9, clock_.training()), 3), " items/s");
+  const std::string rate = concat(plain_digits(items_per_second(), 3), " items/s");
   if (validations_.empty()) return concat("loss ", plain_digits(shown_loss_, 4), "  ", rate);
   std::string nats = concat("held out ", plain_digits(validations_.back().result.nats, 4), " nats");
   if (std::isfinite(independent_)) nats += concat(" (independent ", plain_digits(independent_, 4), ")");
@@ -122,6 +127,15 @@ void TrainLoop::take_losses() {
   last_look_ = now_seconds();
 }
 
+void TrainLoop::tell_progress() {
+  const int64_t step = trainer_.n_steps();
+  const bool due = step % kLogEvery == 0 || step >= total() || now_seconds() - last_told_ > kLookSeconds;
+  if (!callbacks_.on_progress || !due) return;
+  take_losses();
+  last_told_ = now_seconds();
+  callbacks_.on_progress({step, total(), shown_loss_, clock_.elapsed(), items_per_second()});
+}
+
 void TrainLoop::write_metrics() {
   take_losses();
   if (n_summed_ == 0) return;
@@ -148,11 +162,13 @@ void TrainLoop::validate() {
   nlohmann::json line{{"step", step}, {"validation_loss", result.loss}, {"validation_nats", result.nats}};
   if (std::isfinite(result.nats_error)) line["validation_nats_error"] = result.nats_error;  // unknown for one item
   log_.add(line);
-  if (result.loss < best_loss_) {
+  const bool is_best = result.loss < best_loss_;
+  if (is_best) {
     best_loss_ = result.loss;
     save();
     run_.mark_best(step, result.loss);
   }
+  if (callbacks_.on_validation) callbacks_.on_validation({step, result, is_best});
   const bool on_the_way = plan_.pictures && validations_.size() % kPictureEvery == 0;
   if (on_the_way || step >= total()) picture_seconds_ = clock_.watch([&] { draw_samples(step); });
 }

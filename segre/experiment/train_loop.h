@@ -17,9 +17,9 @@ class TrainLoop {
   /// it is not known: shown beside what the network gives. `pace` is what steps are expected to take under a time
   /// limit.
   TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& trainer, std::optional<Validation> validation,
-            double independent, const Pace& pace, const TrainClock& clock);
+            double independent, const Pace& pace, const TrainClock& clock, TrainCallbacks callbacks = {});
 
-  /// Trains to the end or to a signal; returns the steps done.
+  /// Trains to the end or until it is asked to stop; returns the steps done.
   int64_t operator()();
   /// Steps still to come, as far as can be told.
   int64_t expected_steps() const { return expected_steps_; }
@@ -32,8 +32,10 @@ class TrainLoop {
   int64_t total() const { return trainer_.options().steps; }
   int64_t n_new() const { return trainer_.n_steps() - first_step_; }
   bool validation_due() const;
+  double items_per_second() const;
   std::string note() const;
   void take_losses();
+  void tell_progress();
   void write_metrics();
   void validate();
   void draw_samples(int64_t step);
@@ -48,6 +50,7 @@ class TrainLoop {
   std::optional<Validation> validation_;
   double independent_;
   TrainClock clock_;
+  TrainCallbacks callbacks_;
   int64_t expected_steps_;
   WatchPlan plan_;
   int64_t first_step_;
@@ -55,6 +58,7 @@ class TrainLoop {
   double best_loss_;
   double last_save_ = now_seconds();
   double last_look_ = now_seconds();
+  double last_told_ = now_seconds();
   // What the end will take, which the time limit leaves room for: as expected, then as last seen.
   double validation_seconds_;
   double picture_seconds_;

@@ -1,7 +1,6 @@
 #include <torch/version.h>
 
 #include <cmath>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
@@ -19,9 +18,9 @@ namespace {
 
 // Validation works on a model of its own, with the same space, path and precision.
 std::optional<Validation> make_validation(const Experiment& experiment, const TrainingData& data, torch::Device device,
-                                          double t_max) {
+                                          double t_max, const CustomField& custom) {
   if (!data.held_out.defined()) return std::nullopt;
-  Model model = make_model(experiment, data.source->space(), device);
+  Model model = make_model(experiment, data.source->space(), device, custom);
   if (const auto type = compute_type(experiment.net, device); type != torch::kFloat32)
     model.field().reduce_precision(type);
   return Validation(std::move(model), data.held_out, experiment.train.objective, t_max, experiment.watch.evaluations);
@@ -68,10 +67,11 @@ double uniform_nats(const Space& space) {
 }
 
 // A time limit that leaves next to no steps is said before any is made.
-Pace pace_within(const Experiment& experiment, const DataSource& source, torch::Device device, double left) {
+Pace pace_within(const Experiment& experiment, const CustomField& custom, const DataSource& source,
+                 torch::Device device, double left) {
   constexpr double kProbeShare = 0.02;
   constexpr double kFewestSteps = 20;
-  const Pace pace = measure_pace(experiment, source, device, std::min(1.0, kProbeShare * left));
+  const Pace pace = measure_pace(experiment, source, device, std::min(1.0, kProbeShare * left), custom);
   const double step = pace.seconds(experiment.train.batch);
   if (const double needed = kFewestSteps * step / (1.0 - 2.0 * kWatchShare); needed > left)
     fail_input("--max-time is too short: a step of ", experiment.train.batch, " items takes about ",
@@ -108,6 +108,7 @@ void write_info(const RunDirectory& run, const Experiment& experiment, const Tra
 TrainResult train_run(Experiment experiment, const RunDirectory& directory, const TrainRunOptions& options) {
   TrainClock clock(options.started > 0.0 ? options.started : now_seconds(), options.max_seconds);
   const torch::Device device = parse_device(options.device);
+  if (options.field.make) use_custom_field(experiment, options.field);
   std::unique_ptr<ProcessLock> lock;
   if (std::filesystem::exists(directory.path())) lock = directory.lock();
   const auto before = checkpoint_to_resume(directory, options.resume);
@@ -125,12 +126,12 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
                      .uniform_nats = uniform_nats(source->space())};
   // What a killed run did not get to after its last step is still done, but nothing is changed.
   const bool complete = before && before->step == experiment.train.steps && !clock.limited();
-  const Pace pace = clock.limited() ? pace_within(experiment, *data.source, device, clock.left()) : Pace();
+  const Pace pace = clock.limited() ? pace_within(experiment, options.field, *data.source, device, clock.left()) : Pace();
   experiment.watch.evaluations =
       resolve_evaluations(experiment, before, source->space(), clock.limited() ? clock.left() : 0.0, pace);
   RunDirectory run = directory;
   run.set_data(fingerprint);
-  const Model model = make_model(experiment, data.source->space(), device);
+  const Model model = make_model(experiment, data.source->space(), device, options.field);
   Trainer trainer(model, *data.source, experiment.train, static_cast<uint64_t>(experiment.seed),
                   compute_type(experiment.net, device));
   if (!lock) {  // not earlier: input that is wrong leaves no directory behind
@@ -145,11 +146,11 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
   run.create();
   if (!complete || !std::filesystem::exists(run.config())) run.write_config(experiment);
   if (!complete) write_info(run, experiment, options, model);
-  TrainLoop loop(experiment, run, trainer, make_validation(experiment, data, device, trainer.t_max()),
-                 result.independent_nats, pace, clock);
+  TrainLoop loop(experiment, run, trainer, make_validation(experiment, data, device, trainer.t_max(), options.field),
+                 result.independent_nats, pace, clock, options.callbacks);
   loop.load(state);
-  if (options.on_start && !complete)
-    options.on_start({experiment, source->space(), result.n_items, result.n_held_out, n_parameters(model.field()),
+  if (options.callbacks.on_start && !complete)
+    options.callbacks.on_start({experiment, source->space(), result.n_items, result.n_held_out, n_parameters(model.field()),
                       trainer.n_steps(), loop.expected_steps(), options.max_seconds});
   result.steps = loop();
   result.finished = result.steps >= trainer.options().steps;

@@ -25,6 +25,7 @@ std::string csv_field(const std::string& text) {
 
 void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header,
                       const std::optional<BinValues>& values) {
+  check_labels(space, labels);
   const int64_t n = space.n_variables();
   if (with_header)
     for (int64_t i = 0; i < n; ++i)

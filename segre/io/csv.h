@@ -30,8 +30,8 @@ struct BinValues {
   uint64_t first_item = 0;
 };
 
-/// Writes labels [B, n] as rows of label names, the header of variable names first where `with_header`. With `values`,
-/// labels with bins are written as values of theirs.
+/// Writes labels [B, n] int64 as rows of label names, the header of variable names first where `with_header`. With
+/// `values`, labels with bins are written as values of theirs. InputError as check_labels.
 void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header,
                       const std::optional<BinValues>& values = std::nullopt);
 

@@ -7,7 +7,8 @@
 
 #include <array>
 #include <cerrno>
-#include <iostream>
+
+#include "segre/core/talk.h"
 
 namespace segre {
 namespace {
@@ -48,7 +49,7 @@ bool ProcessLock::take(const std::string& what) {
     if (errno == EWOULDBLOCK)
       fail_input(what, ": another process is writing it", owner(descriptor_.number()),
                  "; wait until it ends, or choose another folder");
-    std::cerr << FileError(what, "cannot be locked, make sure that no other process writes it", errno).what() << '\n';
+    talk() << FileError(what, "cannot be locked, make sure that no other process writes it", errno).what() << '\n';
   } else if (!is_same(descriptor_.number(), file_)) {
     return false;
   }

@@ -22,6 +22,7 @@ void write_npy_header(std::ostream& out, const Space& space, int64_t count) {
 }
 
 void write_npy_labels(std::ostream& out, const Space& space, const torch::Tensor& labels) {
+  check_labels(space, labels);
   const auto cpu = labels.to(torch::kCPU).contiguous();
   const auto* label = cpu.data_ptr<int64_t>();
   const int64_t width = npy_label_bytes(space);

@@ -13,7 +13,7 @@ int64_t npy_label_bytes(const Space& space);
 /// Header of an NPY file (version 1.0, unsigned little-endian) of shape [count, *space.shape()].
 void write_npy_header(std::ostream& out, const Space& space, int64_t count);
 
-/// The labels [B, n] as the file's values; call it as often as there are batches.
+/// The labels [B, n] int64 as the file's values; call it as often as there are batches. InputError as check_labels.
 void write_npy_labels(std::ostream& out, const Space& space, const torch::Tensor& labels);
 
 /// Reads an array of integers or booleans (format versions 1 to 3, either byte order, C or Fortran order, plain or

@@ -45,6 +45,8 @@ FlowBound::FlowBound(Flow flow, const FlowBoundOptions& options)
       t1_(reading_time(flow_.space, *flow_.path, options.t1)),
       carry_(flow_),
       trace_(flow_, options.trace) {
+  if (options_.panels < 1) fail_input("panels = ", options_.panels, ": expected at least 1");
+  if (options_.steps_per_node < 1) fail_input("steps_per_node = ", options_.steps_per_node, ": expected at least 1");
   make_nodes();
   if (options_.draws < 1) fail_input("draws = ", options_.draws, ": expected at least 1");
   if (!(options_.mass > 0.0 && options_.mass < 1.0))
@@ -197,6 +199,8 @@ torch::Tensor FlowBound::results_of(const Span& span, const torch::Tensor& label
 LogWeights FlowBound::draws(const torch::Tensor& labels, int64_t first, int64_t count) const {
   const torch::NoGradGuard no_grad;
   check_labels(flow_.space, labels);
+  if (first < 0 || count < 1)
+    fail_input(count, " draws from number ", first, " were asked for, 1 or more from 0 up were expected");
   constexpr double kBytesPerDraw = 5 * 8;  // three results, and a place in a span
   require_memory(kBytesPerDraw * static_cast<double>(labels.size(0)) * static_cast<double>(count),
                  concat(count, " draws of each of ", labels.size(0), " items"), torch::kCPU);

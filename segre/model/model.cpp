@@ -8,9 +8,21 @@
 
 namespace segre {
 
+namespace {
+
+// The network's weights, of which the model takes type and place.
+const torch::Tensor& a_weight(const std::shared_ptr<Field>& field) {
+  if (!field) fail_input("a model needs a network, found none");
+  if (field->parameters().empty()) fail_input("a model needs a network with parameters, found one without");
+  return field->parameters().front().second;
+}
+
+}  // namespace
+
 Model::Model(Space space, std::shared_ptr<const Path> path, Form form, std::shared_ptr<Field> field)
     : space_(std::move(space)), path_(std::move(path)), form_(form), field_(std::move(field)) {
-  const auto& weight = field_->parameters().front().second;
+  const auto& weight = a_weight(field_);
+  if (!path_) fail_input("a model needs a path, found none");
   scales_ = variable_scales(space_, *path_, weight.options().requires_grad(false));
   coordinate_scales_ = space_.is_uniform() ? scales_.slice(0, 0, 1) : spread(space_, scales_);
 }
@@ -35,7 +47,13 @@ torch::Tensor Model::network_input(const torch::Tensor& v, const torch::Tensor& 
 }
 
 torch::Tensor Model::network_output(const torch::Tensor& v, const torch::Tensor& t) const {
-  return field_->forward(network_input(v, t), t);
+  auto output = field_->forward(network_input(v, t), t);
+  // Kernels take its memory for [B, S]. A network of the user's own may have given something else.
+  if (!output.defined() || output.sizes() != v.sizes() || output.scalar_type() != v.scalar_type())
+    fail("the network gave ",
+         output.defined() ? concat(output.dtype().name(), " of shape ", output.sizes()) : "no tensor", ", ",
+         v.dtype().name(), " of shape ", v.sizes(), " was expected");
+  return output;
 }
 
 torch::Tensor Model::logits(const torch::Tensor& v, const torch::Tensor& t) const {

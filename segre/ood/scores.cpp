@@ -25,6 +25,13 @@ std::vector<torch::Tensor> values_of(const std::vector<Measure>& measures, const
   return out;
 }
 
+void check_items(const Space& space, const torch::Tensor& labels, const torch::Tensor& nats) {
+  check_labels(space, labels);
+  if (!nats.defined() || nats.dim() != 1 || nats.size(0) != labels.size(0))
+    fail_input("outside scores need the nats of each of ", labels.size(0), " items, found ",
+               nats.defined() ? concat("shape ", nats.sizes()) : "no tensor");
+}
+
 std::vector<double> as_vector(const torch::Tensor& values) {
   const auto here = values.to(torch::kCPU, torch::kFloat64).contiguous();
   return {here.data_ptr<double>(), here.data_ptr<double>() + here.numel()};
@@ -72,14 +79,16 @@ const char* family_name(ScoreFamily family) {
 
 OutsideScores::OutsideScores(const Space& space, const torch::Tensor& counts, const torch::Tensor& calibration,
                              const torch::Tensor& calibration_nats)
-    : models_(simple_models(space, counts)),
+    : space_(space),
+      models_(simple_models(space, counts)),
       baselines_(baselines(space, counts)),
       blind_(blind(models_)),
-      n_calibration_(calibration.size(0)),
+      n_calibration_((check_items(space, calibration, calibration_nats), calibration.size(0))),
       mean_nats_(calibration_nats.mean().item<double>()),
       fit_(calibration_nats, values_of(blind_, calibration)) {}
 
 std::vector<Score> OutsideScores::operator()(const torch::Tensor& labels, const torch::Tensor& nats) const {
+  check_items(space_, labels, nats);
   std::vector<Score> out;
   const auto add = [&](const std::string& key, const std::string& name, ScoreFamily family, torch::Tensor values) {
     out.push_back({key, name, family, std::move(values)});

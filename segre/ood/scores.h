@@ -36,18 +36,20 @@ struct Score {
 /// training data would be surprised by the same items as the network and take away part of what is looked for.
 class OutsideScores {
  public:
-  /// counts [S] int64: labels of the training data (count_labels). calibration [K, n] and its nats [K]: some training
-  /// items.
+  /// counts [S] int64: labels of the training data (count_labels). calibration [K, n] int64 and its nats [K]: some
+  /// training items. InputError as check_labels, or where there are more or fewer nats than items.
   OutsideScores(const Space& space, const torch::Tensor& counts, const torch::Tensor& calibration,
                 const torch::Tensor& calibration_nats);
 
-  /// Scores of labels [N, n] with their nats [N]; the recommended one first, the families in order.
+  /// Scores of labels [N, n] int64 with their nats [N]; the recommended one first, the families in order. InputError
+  /// likewise.
   std::vector<Score> operator()(const torch::Tensor& labels, const torch::Tensor& nats) const;
 
   /// One sentence on how the recommended score came about, with its fitted numbers.
   std::string how_recommended() const;
 
  private:
+  Space space_;
   std::vector<Measure> models_;
   std::vector<Measure> baselines_;
   std::vector<Measure> blind_;  // those of the models that know nothing of the training data

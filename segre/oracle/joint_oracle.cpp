@@ -5,6 +5,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
+#include "segre/data/check_joint.h"
 #include "segre/path/path_sample.h"
 #include "segre/simplex/lift.h"
 #include "segre/simplex/tangent.h"
@@ -14,6 +15,8 @@ namespace segre {
 
 JointOracle::JointOracle(JointTable table, std::shared_ptr<const Path> path)
     : table_(std::move(table)), path_(std::move(path)) {
+  check_joint(table_);
+  if (!path_) fail_input("an oracle needs a path, found none");
   const double cells = static_cast<double>(table_.p.numel()) * static_cast<double>(space().n_coordinates());
   require_memory(8.0 * cells, concat("the oracle of ", table_.p.numel(), " labelings"), torch::kCPU);
   hot_ = one_hot(space(), table_.labelings, torch::kFloat64);

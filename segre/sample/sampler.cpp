@@ -96,6 +96,7 @@ Sampler::Block Sampler::draw_block(uint64_t block) const {
 }
 
 Samples Sampler::draw(uint64_t first, int64_t count) const {
+  if (count < 0) fail_input(count, " samples were asked for, 0 or more were expected");
   if (count == 0) return {.labels = torch::empty({0, flow_.space.n_variables()}, torch::kInt64)};
   // Labels, where they were drawn and joined.
   require_memory(2.0 * 8.0 * static_cast<double>(count) * static_cast<double>(flow_.space.n_variables()),
@@ -130,6 +131,7 @@ Samples Sampler::draw(uint64_t first, int64_t count) const {
 }
 
 torch::Tensor Sampler::trajectories(int64_t count) const {
+  if (count < 1) fail_input(count, " trajectories were asked for, 1 or more were expected");
   std::vector<torch::Tensor> states;
   (*integrator_)(noise(0, count), 0, [&](const torch::Tensor& v, double) { states.push_back(v); });
   return torch::stack(states);

@@ -343,19 +343,4 @@ torch::Tensor enumerate_labelings(const Space& space, int64_t limit) {
   return labelings;
 }
 
-void check_labels(const Space& space, const torch::Tensor& labels) {
-  if (labels.dim() != 2 || labels.size(1) != space.n_variables() || labels.scalar_type() != torch::kInt64)
-    fail_input("labels must be int64 of shape [items, ", space.n_variables(), "], found ", labels.dtype().name(),
-               " of shape ", labels.sizes());
-  auto counts = torch::empty({space.n_variables()}, torch::kInt64);
-  auto* count = counts.data_ptr<int64_t>();
-  for (int64_t i = 0; i < space.n_variables(); ++i) count[i] = space.n_labels(i);
-  const auto bad = ((labels < 0) | (labels >= counts.to(labels.device()))).nonzero();
-  if (bad.size(0) == 0) return;
-  const auto item = bad[0][0].item<int64_t>();
-  const auto variable = bad[0][1].item<int64_t>();
-  fail_input("item ", item, ", variable ", space.variable_name(variable), ": label ",
-             labels[item][variable].item<int64_t>(), " where 0 to ", space.n_labels(variable) - 1, " was expected");
-}
-
 }  // namespace segre

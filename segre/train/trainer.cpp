@@ -6,6 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
+#include "segre/space/check_labels.h"
 
 namespace segre {
 namespace {
@@ -55,6 +56,16 @@ int64_t rows_per_shard(const Field& field, int64_t batch) {
   return std::min(field.shard_rows(), spread);
 }
 
+// A batch is put where its labels say: a model of other label counts would be written beside its memory.
+void check_same_counts(const Space& model, const Space& data) {
+  if (model.n_variables() != data.n_variables())
+    fail_input("the data have ", data.n_variables(), " variables, the model ", model.n_variables());
+  for (int64_t i = 0; i < model.n_variables(); ++i)
+    if (model.n_labels(i) != data.n_labels(i))
+      fail_input("variable ", data.variable_name(i), " has ", data.n_labels(i), " labels in the data and ",
+                 model.n_labels(i), " in the model");
+}
+
 // Rows of S floats alive at once in a step: noise, path, softmax, logits, gradient and what autograd keeps.
 constexpr int64_t kRowsPerItem = 10;
 
@@ -75,6 +86,8 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
     fail_input(
         "train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no "
         "label logits");
+  check_same_counts(model_.space(), source_.space());
+  if (options_.batch < 1) fail_input("train.batch = ", options_.batch, ": at least one item was expected");
   const auto device = model_.options().device();
   // On the CPU only the shards under way are inside the network.
   const int64_t inside = device.is_cpu()
@@ -88,8 +101,10 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
   if (compute != torch::kFloat32) model_.field().reduce_precision(compute);
   if (device.is_cpu()) return;
   if (const Dataset* dataset = source_.dataset();
-      dataset != nullptr && static_cast<int64_t>(dataset->labels.nbytes()) < available_memory(device) / 2)
+      dataset != nullptr && static_cast<int64_t>(dataset->labels.nbytes()) < available_memory(device) / 2) {
+    check_integer_labels(model_.space(), dataset->labels);  // on the device nobody looks at them any more
     resident_ = dataset->labels.to(device);
+  }
   captured_ = std::make_unique<CapturedStep>([this](const StepInputs& inputs) { run_on_device(inputs); }, device);
 }
 
@@ -123,6 +138,7 @@ StepInputs Trainer::inputs_of(int64_t step) const {
     inputs.rows = stream_rows(order, first_item, options_.batch, source_.n_items(), source_.dataset()->mirror);
   } else {
     inputs.labels = source_.items(order, first_item, options_.batch);
+    check_labels(model_.space(), inputs.labels);  // whoever's source it is
     if (captured_) inputs.labels = inputs.labels.to(label_type(model_.space()));
   }
   inputs.u = TimeLaw::uniforms({seed_, Purpose::training_time}, first_item, options_.batch);

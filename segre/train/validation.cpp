@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "segre/core/error.h"
 #include "segre/core/one_thread.h"
 #include "segre/core/parallel.h"
 #include "segre/data/shuffle.h"
@@ -16,6 +17,13 @@ constexpr uint64_t kSeed = 0;  // the same for every run
 torch::Tensor spread_out(const torch::Tensor& labels, int64_t most) {
   const int64_t n = labels.size(0);
   return n <= most ? labels : labels.index_select(0, (torch::arange(most) * n).div(most, "floor"));
+}
+
+// Held-out items as they are given, looked at.
+const torch::Tensor& checked(const Space& space, const torch::Tensor& labels) {
+  check_labels(space, labels);
+  if (labels.size(0) == 0) fail_input("a validation needs held-out items, found none");
+  return labels;
 }
 
 // One stratum of [0, 1) for each evaluation. An item's strata lie equally far apart, and which these are is drawn: with
@@ -34,7 +42,7 @@ torch::Tensor shuffled_times(int64_t n_items, int64_t evaluations) {
 
 Validation::Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max, int64_t evaluations)
     : model_(std::move(model)),
-      labels_(spread_out(labels, evaluations).to(model_.options().device())),
+      labels_(spread_out(checked(model_.space(), labels), evaluations).to(model_.options().device())),
       times_(shuffled_times(labels_.size(0), evaluations)),
       objective_(objective),
       t_max_(t_max),

@@ -7,6 +7,7 @@
 namespace segre {
 namespace {
 
+using test::input_error;
 using test::numbered_rows;
 
 const Space kSpace = Space::uniform(Layout::image, {2, 3}, 5);
@@ -101,6 +102,55 @@ TEST(DatasetSource, ManyLabelsAreKeptInLongerNumbers) {
   EXPECT_EQ(items.scalar_type(), torch::kInt64);
   EXPECT_EQ(items.max().item<int64_t>(), 256);
   EXPECT_EQ(source->rows(256, 1)[0][1].item<int64_t>(), 256);
+}
+
+TEST(DatasetSource, ItemsOfAProgramAreCheckedAndShortened) {
+  const Space space = Space::table({{"sky", 3, {}}, {"street", 2, {}}});
+  const auto items = torch::tensor({{2, 1}, {0, 0}, {1, 0}}, torch::kInt64);
+  for (const auto type : {torch::kInt64, torch::kInt32, torch::kInt16, torch::kUInt8}) {
+    const auto source = make_dataset_source({space, items.to(type)});
+    EXPECT_EQ(source->dataset()->labels.scalar_type(), torch::kUInt8);
+    EXPECT_TRUE(torch::equal(source->rows(0, 3), items));
+  }
+  // Columns of a table that lies the other way round.
+  EXPECT_TRUE(torch::equal(make_dataset_source({space, items.t().contiguous().t()})->rows(0, 3), items));
+}
+
+TEST(DatasetSource, ALabelOutsideTheSpaceIsRefusedWithItsPlace) {
+  const Space space = Space::table({{"sky", 3, {}}, {"street", 2, {}}});
+  for (const auto type : {torch::kUInt8, torch::kInt64})
+    EXPECT_EQ(input_error([&] {
+                make_dataset_source({space, torch::tensor({{2, 1}, {7, 0}}, type)});
+              }),
+              "item 1, variable sky: label 7 where 0 to 2 was expected");
+  EXPECT_EQ(input_error([&] {
+              make_dataset_source({space, torch::tensor({{2, -1}}, torch::kInt32)});
+            }),
+            "item 0, variable street: label -1 where 0 to 1 was expected");
+}
+
+TEST(DatasetSource, WhatIsNoDatasetIsRefused) {
+  const Space space = Space::table({{"sky", 3, {}}, {"street", 2, {}}});
+  EXPECT_EQ(input_error([&] {
+              make_dataset_source({space, {}});
+            }),
+            "labels must be integers of shape [items, 2], found no tensor");
+  EXPECT_EQ(input_error([&] {
+              make_dataset_source({space, torch::zeros({4, 2})});
+            }),
+            "labels must be integers of shape [items, 2], found float of shape [4, 2]");
+  EXPECT_EQ(input_error([&] {
+              make_dataset_source({space, torch::zeros({2, 4}, torch::kUInt8)});
+            }),
+            "labels must be integers of shape [items, 2], found unsigned char of shape [2, 4]");
+  EXPECT_EQ(input_error([&] {
+              make_dataset_source({space, torch::zeros({0, 2}, torch::kUInt8)});
+            }),
+            "a dataset of the table of 2 variables with 2 to 3 labels without items");
+  EXPECT_EQ(input_error([&] {
+              make_dataset_source({space, torch::zeros({1, 2}, torch::kUInt8), /*mirror=*/true});
+            }),
+            "a dataset of the table of 2 variables with 2 to 3 labels is to be mirrored, which only images can be");
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "segre/data/joint_table.h"
 
+#include <cmath>
+
+#include "segre/data/source.h"
+#include "segre/oracle/joint_oracle.h"
 #include "tests/support/messages.h"
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"
@@ -40,6 +44,49 @@ TEST(JointTable, RefusesWeightsThatAreAllZeroAndLabelsOutsideTheSpace) {
   EXPECT_EQ(input_error([&] { make_joint_table(space, enumerate_labelings(space), torch::zeros({2})); }),
             "a joint distribution needs at least one labeling with positive probability");
   EXPECT_NE(input_error([&] { make_joint_table(space, torch::tensor({{2}}, torch::kInt64), torch::ones({1})); }), "");
+}
+
+TEST(JointTable, RefusesWeightsThatAreNone) {
+  const Space space = test::binary_space(2);
+  const auto refusal = [&](const torch::Tensor& weights) {
+    return input_error([&] { make_joint_table(space, enumerate_labelings(space), weights); });
+  };
+  const std::string each = "a joint distribution needs a weight for each of its 4 labelings, found ";
+  EXPECT_EQ(refusal(torch::ones({3})), each + "shape [3]");
+  EXPECT_EQ(refusal(torch::ones({5})), each + "shape [5]");
+  EXPECT_EQ(refusal(torch::ones({4, 1})), each + "shape [4, 1]");
+  EXPECT_EQ(refusal({}), each + "no tensor");
+  const std::string expected = ", a finite number from 0 up was expected";
+  EXPECT_EQ(refusal(torch::tensor({1.0, 2.0, -0.5, 1.0})), "the weight of labeling 2 is -0.5" + expected);
+  EXPECT_EQ(refusal(torch::tensor({1.0, std::nan(""), 1.0, 1.0})), "the weight of labeling 1 is nan" + expected);
+  EXPECT_EQ(refusal(torch::tensor({1.0, 1.0, 1.0, HUGE_VAL})), "the weight of labeling 3 is inf" + expected);
+  EXPECT_EQ(refusal(torch::full({4}, 1e308, torch::kFloat64)),
+            "the weights of a joint distribution sum to more than a number holds; divide them all by the largest");
+  // Counts are weights too.
+  const auto table = make_joint_table(space, enumerate_labelings(space), torch::tensor({6, 0, 0, 2}, torch::kInt64));
+  EXPECT_TRUE(torch::equal(table.p, torch::tensor({0.75, 0.25}, torch::kFloat64)));
+}
+
+TEST(JointTable, ATableMadeByHandIsCheckedWhereItIsUsed) {
+  const auto good = test::random_joint(test::binary_space(2));
+  const auto refusal = [](const JointTable& table) {
+    const auto of_source = input_error([&] { make_joint_source(table); });
+    EXPECT_EQ(input_error([&] { JointOracle(table, make_e_geodesic(0.01)); }), of_source);
+    return of_source;
+  };
+  EXPECT_EQ(refusal(good), "");
+  auto table = good;
+  table.labelings = good.labelings + 1;
+  EXPECT_EQ(refusal(table), "item 1, variable x2: label 2 where 0 to 1 was expected");
+  table = good;
+  table.p = good.p.slice(0, 0, 3);
+  EXPECT_EQ(refusal(table), "a joint distribution needs a weight for each of its 4 labelings, found shape [3]");
+  table.p = torch::tensor({0.5, 0.5, 0.5, -0.5}, torch::kFloat64);
+  EXPECT_EQ(refusal(table), "the weight of labeling 3 is -0.5, a finite number from 0 up was expected");
+  table.p = torch::full({4}, 0.5, torch::kFloat64);
+  EXPECT_EQ(refusal(table), "the probabilities of a joint distribution sum to 2, expected 1 within 1e-06");
+  table.p = torch::full({4}, 0.25);
+  EXPECT_EQ(refusal(table), "the probabilities of a joint distribution are float, double was expected");
 }
 
 TEST(JointCsv, TextLabelsAreNumberedInSortedOrder) {

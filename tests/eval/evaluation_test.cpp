@@ -143,5 +143,18 @@ TEST(MetricText, TheTableSaysDirectionAndReference) {
   EXPECT_TRUE(contains(out.str(), "marginals\n  difference  0.500 (0.250 to 0.750)  0.125 (up to 0.250)   lower"));
 }
 
+TEST(Evaluation, RefusesItemsThatAreNotOfTheSpace) {
+  const auto table = coupled_binary();
+  const EvaluationData good{table.space, draws(table, 20, 1), draws(table, 20, 2), draws(table, 20, 3), 20, nullptr};
+  const auto refusal = [](const EvaluationData& data) { return test::input_error([&] { evaluate(data, {}); }); };
+  const std::string message = "item 0, variable y1: label 7 where 0 to 1 was expected";
+  for (torch::Tensor EvaluationData::*part :
+       {&EvaluationData::samples, &EvaluationData::held_out, &EvaluationData::train}) {
+    EvaluationData data = good;
+    data.*part = torch::full({20, 2}, 7, torch::kUInt8);
+    EXPECT_EQ(refusal(data), message);
+  }
+}
+
 }  // namespace
 }  // namespace segre

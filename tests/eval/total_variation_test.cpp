@@ -116,5 +116,19 @@ TEST(TotalVariationFloor, FallsWithTheRootOfTheNumberOfSamples) {
   EXPECT_NEAR(total_variation_floor(table, 1'000'000) / limit, 1.0, 1e-4);
 }
 
+TEST(LabelingCounts, RefusesLabelingsOfAnotherSpace) {
+  LabelingCounts counts(test::binary_space(2));
+  EXPECT_EQ(test::input_error([&] {
+              counts.add(torch::tensor({{0, 2}}, torch::kInt64));
+            }),
+            "item 0, variable x2: label 2 where 0 to 1 was expected");
+  EXPECT_EQ(test::input_error([&] {
+              counts.counts(torch::tensor({{0, 0, 1}}, torch::kInt64));
+            }),
+            "labels must be integers of shape [items, 2], found long int of shape [1, 3]");
+  counts.add(torch::tensor({{0, 1}}, torch::kUInt8));
+  EXPECT_EQ(counts.total(), 1);
+}
+
 }  // namespace
 }  // namespace segre

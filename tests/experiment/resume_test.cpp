@@ -66,6 +66,7 @@ const std::vector<std::vector<std::string>> kFixed{
     {"path.rate=0.25", "path.rate is 0.25 now and was 0.5"},
     {"model.form=endpoint", "model.form is \"endpoint\" now and was \"evidence\""},
     {"net.kind=linear", "net.kind is \"linear\" now and was \"mlp\""},
+    {"net.custom=mine", "net.custom is \"mine\" now and was \"\""},
     {"net.hidden=[8, 8]", "net.hidden is [8, 8] now and was [8]"},
     {"net.classes=3", "net.classes is 3 now and was 128"},
     {"net.batch_norm=true", "net.batch_norm is true now and was false"},

@@ -255,5 +255,14 @@ TEST(LabelsCsv, BinsBecomeValuesThatDoNotDependOnTheBatch) {
                    ",f\n(missing),f\n", ages.draw(0, uniform_double(random, 16)), ",f\n"));
 }
 
+TEST(LabelsCsv, RefusesLabelsThatHaveNoName) {
+  std::ostringstream out;
+  EXPECT_EQ(test::input_error([&] {
+              write_labels_csv(out, test::binary_space(2), torch::tensor({{0, 1}, {2, 0}}, torch::kInt64), true);
+            }),
+            "item 1, variable x1: label 2 where 0 to 1 was expected");
+  EXPECT_EQ(out.str(), "");
+}
+
 }  // namespace
 }  // namespace segre

@@ -160,5 +160,17 @@ TEST(NpyRead, BrokenHeadersAreNamed) {
   EXPECT_EQ(error_of(std::string("\x93NUMPY\x01\x00\x02\x00{}", 12)), ": the NPY header has no 'descr'");
 }
 
+TEST(Npy, RefusesLabelsThatDoNotFitTheHeader) {
+  std::ostringstream out;
+  const auto refusal = [&](const torch::Tensor& labels) {
+    return test::input_error([&] { write_npy_labels(out, test::binary_space(2), labels); });
+  };
+  EXPECT_EQ(refusal(torch::tensor({{0, 257}}, torch::kInt64)),
+            "item 0, variable x2: label 257 where 0 to 1 was expected");
+  EXPECT_EQ(refusal(torch::zeros({1, 3}, torch::kInt64)),
+            "labels must be int64 of shape [items, 2], found long int of shape [1, 3]");
+  EXPECT_EQ(out.str(), "");
+}
+
 }  // namespace
 }  // namespace segre

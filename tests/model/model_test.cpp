@@ -6,6 +6,7 @@
 #include "segre/oracle/joint_oracle.h"
 #include "segre/simplex/lift.h"
 #include "segre/simplex/tangent.h"
+#include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
 namespace segre {
@@ -186,6 +187,29 @@ TEST(Model, VelocityOnCudaEqualsTheCpu_CUDA) {
   const Model model(space, path, Form::evidence, field);
   const auto v = tangent_noise(space, 32);
   EXPECT_LT(max_difference(model.velocity_at(v.cuda(), t).cpu(), JointOracle(table, path).velocity(v, t)), 1e-10);
+}
+
+TEST(Model, NeedsANetworkWithParametersAndAPath) {
+  class Nothing final : public Field {
+   public:
+    torch::Tensor forward(const torch::Tensor& W, const torch::Tensor&) override { return W; }
+    int64_t n_activations() const override { return 0; }
+  };
+  const Space space = mixed_space();
+  const auto path = make_e_geodesic(0.01);
+  const auto refusal = [&](const std::shared_ptr<const Path>& along, const std::shared_ptr<Field>& field) {
+    return test::input_error([&] { Model(space, along, Form::velocity, field); });
+  };
+  EXPECT_EQ(refusal(path, nullptr), "a model needs a network, found none");
+  EXPECT_EQ(refusal(path, std::make_shared<Nothing>()), "a model needs a network with parameters, found one without");
+  EXPECT_EQ(refusal(nullptr, std::make_shared<FixedField>(noise({20}))), "a model needs a path, found none");
+}
+
+TEST(Model, SaysWhatANetworkOfAnotherShapeGave) {
+  const Space space = mixed_space();  // 20 coordinates
+  const Model model(space, make_e_geodesic(0.01), Form::evidence, std::make_shared<FixedField>(noise({19})));
+  EXPECT_EQ(test::any_error([&] { model.velocity_at(tangent_noise(space, 4), 0.5); }),
+            "the network gave double of shape [4, 19], double of shape [4, 20] was expected");
 }
 
 }  // namespace

@@ -248,5 +248,17 @@ TEST(Compare, TwoItemsApartAreNotEnoughForAWin) {
   EXPECT_TRUE(verdict(results).starts_with("NO DIFFERENCE to a baseline that 2 inside and 2 outside items can show"));
 }
 
+TEST(OutsideScores, RefusesItemsThatAreNotOfTheSpaceOrHaveNoNats) {
+  const auto scores = calibrated();
+  EXPECT_EQ(test::input_error([&] {
+              scores(torch::full({3, 64}, 2, torch::kInt64), torch::ones({3}));
+            }),
+            "item 0, variable x1: label 2 where 0 to 1 was expected");
+  EXPECT_EQ(test::input_error([&] {
+              scores(torch::zeros({3, 64}, torch::kInt64), torch::ones({2}));
+            }),
+            "outside scores need the nats of each of 3 items, found shape [2]");
+}
+
 }  // namespace
 }  // namespace segre

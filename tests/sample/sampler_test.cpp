@@ -328,5 +328,12 @@ TEST(Sampler, NoSamplesAreAnEmptyTable) {
   EXPECT_EQ(Sampler(coupled_model(), {}, 1).draw(0, 0).labels.sizes(), (std::vector<int64_t>{0, 2}));
 }
 
+TEST(Sampler, RefusesToDrawLessThanNothing) {
+  const Sampler sampler(uniform_model(test::binary_space(2)), {}, 1);
+  EXPECT_EQ(sampler.draw(0, 0).labels.sizes(), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(input_error([&] { sampler.draw(0, -5); }), "-5 samples were asked for, 0 or more were expected");
+  EXPECT_EQ(input_error([&] { sampler.trajectories(0); }), "0 trajectories were asked for, 1 or more were expected");
+}
+
 }  // namespace
 }  // namespace segre

@@ -132,5 +132,51 @@ TEST(Trainer, RefusesWhatCannotWork) {
   EXPECT_NE(message.find("a batch of 1125899906842624 items"), std::string::npos) << message;
 }
 
+// A source of a program's own, whose items are always the same labels.
+class SameItems final : public DataSource {
+ public:
+  SameItems(Space space, torch::Tensor item) : space_(std::move(space)), item_(std::move(item)) {}
+  const Space& space() const override { return space_; }
+  int64_t n_items() const override { return 0; }
+  torch::Tensor rows(int64_t, int64_t count) const override { return item_.expand({count, item_.size(0)}); }
+  torch::Tensor items(const RandomStream&, uint64_t first, int64_t count) const override {
+    return rows(static_cast<int64_t>(first), count);
+  }
+
+ private:
+  Space space_;
+  torch::Tensor item_;
+};
+
+TEST(Trainer, LooksAtTheItemsOfAProgramsOwnSource) {
+  const test::Threads one_thread(1);
+  const Space space = Space::table({{"a", 3, {}}, {"b", 2, {}}});
+  const auto refusal = [&](const torch::Tensor& item) {
+    const SameItems source(space, item);
+    Trainer trainer(small_model(space), source, short_run(), kSeed);
+    return test::input_error([&] { trainer.step(); });
+  };
+  EXPECT_EQ(refusal(torch::tensor({2, 1}, torch::kInt64)), "");
+  EXPECT_EQ(refusal(torch::tensor({2, 7}, torch::kInt64)), "item 0, variable b: label 7 where 0 to 1 was expected");
+  EXPECT_EQ(refusal(torch::tensor({0, 1, 1}, torch::kInt64)),
+            "labels must be int64 of shape [items, 2], found long int of shape [256, 3]");
+  EXPECT_EQ(refusal(torch::tensor({0, 1}, torch::kInt32)),
+            "labels must be int64 of shape [items, 2], found int of shape [256, 2]");
+}
+
+TEST(Trainer, RefusesDataOfAnotherSpaceThanTheModels) {
+  const Space space = Space::table({{"a", 3, {}}, {"b", 2, {}}});
+  const auto refusal = [&](const Space& data, int64_t batch = 256) {
+    const SameItems source(data, torch::zeros({data.n_variables()}, torch::kInt64));
+    auto options = short_run();
+    options.batch = batch;
+    return test::input_error([&] { Trainer(small_model(space), source, options, kSeed); });
+  };
+  EXPECT_EQ(refusal(test::binary_space(3)), "the data have 3 variables, the model 2");
+  EXPECT_EQ(refusal(Space::table({{"a", 3, {}}, {"b", 4, {}}})),
+            "variable b has 4 labels in the data and 2 in the model");
+  EXPECT_EQ(refusal(space, 0), "train.batch = 0: at least one item was expected");
+}
+
 }  // namespace
 }  // namespace segre

@@ -177,5 +177,14 @@ TEST(Validation, ServesTheMetricObjective) {
   EXPECT_GT(validation(weights).loss, 10.0 * found.loss);
 }
 
+TEST(Validation, RefusesItemsThatAreNotOfTheSpace) {
+  const Space space = test::binary_space(3);
+  const auto refusal = [&](const torch::Tensor& labels) {
+    return test::input_error([&] { Validation(small_model(space), labels, Objective::cross_entropy, 1.0); });
+  };
+  EXPECT_EQ(refusal(torch::full({4, 3}, 2, torch::kInt64)), "item 0, variable x1: label 2 where 0 to 1 was expected");
+  EXPECT_EQ(refusal(torch::zeros({0, 3}, torch::kInt64)), "a validation needs held-out items, found none");
+}
+
 }  // namespace
 }  // namespace segre

@@ -1,0 +1,76 @@
+#include "segre/space/check_labels.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "segre/core/error.h"
+
+namespace segre {
+namespace {
+
+void check_shape(const Space& space, const torch::Tensor& labels, bool type_serves, const char* type) {
+  const int64_t n = space.n_variables();
+  if (!labels.defined()) fail_input("labels must be ", type, " of shape [items, ", n, "], found no tensor");
+  if (labels.dim() != 2 || labels.size(1) != n || !type_serves)
+    fail_input("labels must be ", type, " of shape [items, ", n, "], found ", labels.dtype().name(), " of shape ",
+               labels.sizes());
+}
+
+// The first offender among the labels of an item, of which there is one.
+template <class T>
+[[noreturn]] void refuse(const Space& space, int64_t item, const T* row) {
+  int64_t i = 0;
+  while (static_cast<int64_t>(row[i]) >= 0 && static_cast<int64_t>(row[i]) < space.n_labels(i)) ++i;
+  fail_input("item ", item, ", variable ", space.variable_name(i), ": label ", static_cast<int64_t>(row[i]),
+             " where 0 to ", space.n_labels(i) - 1, " was expected");
+}
+
+// An item at a time without a branch inside, which compilers turn into vector instructions.
+template <class T>
+void check_values(const Space& space, const torch::Tensor& labels) {
+  using Number = std::make_unsigned_t<T>;  // a negative label is a very large one
+  const int64_t n = space.n_variables();
+  std::vector<Number> largest(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i)
+    largest[i] = static_cast<Number>(std::min<int64_t>(space.n_labels(i) - 1, std::numeric_limits<T>::max()));
+  const T* row = labels.const_data_ptr<T>();
+  for (int64_t item = 0; item < labels.size(0); ++item, row += n) {
+    Number outside = 0;
+    for (int64_t i = 0; i < n; ++i) outside |= static_cast<Number>(static_cast<Number>(row[i]) > largest[i]);
+    if (outside != 0) refuse(space, item, row);
+  }
+}
+
+void check_range(const Space& space, const torch::Tensor& labels) {
+  const auto here = labels.to(torch::kCPU).contiguous();
+  switch (here.scalar_type()) {
+    case torch::kBool:
+      return check_values<uint8_t>(space, here.view(torch::kUInt8));
+    case torch::kUInt8:
+      return check_values<uint8_t>(space, here);
+    case torch::kInt8:
+      return check_values<int8_t>(space, here);
+    case torch::kInt16:
+      return check_values<int16_t>(space, here);
+    case torch::kInt32:
+      return check_values<int32_t>(space, here);
+    default:
+      return check_values<int64_t>(space, here.to(torch::kInt64));
+  }
+}
+
+}  // namespace
+
+void check_labels(const Space& space, const torch::Tensor& labels) {
+  check_shape(space, labels, labels.defined() && labels.scalar_type() == torch::kInt64, "int64");
+  check_range(space, labels);
+}
+
+void check_integer_labels(const Space& space, const torch::Tensor& labels) {
+  check_shape(space, labels, labels.defined() && c10::isIntegralType(labels.scalar_type(), /*includeBool=*/true),
+              "integers");
+  check_range(space, labels);
+}
+
+}  // namespace segre
