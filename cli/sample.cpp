@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/set_option.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/data/source_kinds.h"
@@ -231,8 +232,7 @@ void add_sample(CLI::App& app, Context& /*context*/) {
                       "read labels at this time; 0: at the decision time, or where sample.stop says");
   command->add_option("--readout", arguments->readout,
                       "argmax, matched (drawn from the path's Bayes rule), segre (drawn from T(W), W = softmax(v))");
-  command->add_option("--set", arguments->set, "override a key of the config: --set sample.stop=end")
-      ->allow_extra_args(false);
+  add_set_option(*command, arguments->set, "sample.stop=end");
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
   add_checkpoint_option(*command, arguments->checkpoint);
   command->footer("Example: segre sample runs/pinwheel --count 1000 --out samples.csv");

@@ -95,7 +95,9 @@ Measure foreground(const Space& space, const torch::Tensor& counts) {
       outside[space.offset(i) + own_counts.argmax().item<int64_t>()] = 0.0;
     }
   }
-  return {"foreground", "number of non-background labels",
+  const bool table = space.layout() == Layout::table;
+  return {table ? "uncommon" : "foreground",
+          table ? "labels that are not their column's commonest" : "number of non-background labels",
           [space, outside](const torch::Tensor& labels) { return sum_of_entries(space, outside, labels); }};
 }
 
@@ -119,12 +121,17 @@ std::vector<Measure> simple_models(const Space& space, const torch::Tensor& coun
     out.push_back(shared(space, counts));
     out.push_back(own(space));
   }
-  out.push_back(compressed(space));
+  if (space.layout() != Layout::table) out.push_back(compressed(space));
   return out;
 }
 
 std::vector<Measure> baselines(const Space& space, const torch::Tensor& counts) {
-  std::vector<Measure> out{foreground(space, counts), compressed(space)};
+  std::vector<Measure> out{foreground(space, counts)};
+  if (space.layout() == Layout::table) {
+    out.push_back(independent(space, counts));
+    return out;
+  }
+  out.push_back(compressed(space));
   if (space.layout() == Layout::image) out.push_back(image_boundary(space, out[0]));
   if (space.layout() == Layout::sequence)
     out.push_back(

@@ -23,15 +23,16 @@ struct Measure {
 ///                where all variables share their labels
 ///   own          every variable alike, with the item's own label frequencies: n times their entropy; where shared
 ///   compressed   bits of the labels compressed by zlib at level 9, less an empty stream. Packed eight to a byte where
-///                all are binary, else one byte each, or two where a variable has more than 256 labels
+///                all are binary, else one byte each, or two where a variable has more than 256 labels; not of tables,
+///                whose columns have nothing to repeat
 std::vector<Measure> simple_models(const Space& space, const torch::Tensor& counts);
 
 /// Scores that need no model at all, as baselines; larger is taken for more outside.
 ///   foreground   how many variables have another label than the background: the most common one of the training data
-///                (of that variable, where variables do not share their labels)
-///   compressed   as above
-///   boundary     images: neighbouring pixels that differ, per pixel of foreground; sequences: neighbours that differ;
-///                a table has no neighbours
+///                (of that variable, where variables do not share their labels); "uncommon" of tables
+///   compressed   images and sequences: as above
+///   boundary     images: neighbouring pixels that differ, per pixel of foreground; sequences: neighbours that differ
+///   independent  tables: as above, how rare the labels are by themselves
 std::vector<Measure> baselines(const Space& space, const torch::Tensor& counts);
 
 }  // namespace segre

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <ostream>
+
+#include "segre/ood/tables.h"
+
+namespace segre {
+
+/// Rows of one source with their scores; larger means odder. Nothing is sorted yet.
+struct OddRows {
+  Space space;
+  torch::Tensor labels;             ///< [N, n] int64
+  std::vector<std::string> places;  ///< where each was read; "" if nothing is known
+  torch::Tensor score;              ///< [N] float64: the recommended score
+  torch::Tensor std_error;          ///< [N] float64: of the score
+  torch::Tensor percentile;         ///< [N] float64: see percentiles_among
+  torch::Tensor nats;               ///< [N] float64: the bound on -log p
+  torch::Tensor independent;        ///< [N] float64: -log p of independent variables with the training data's shares
+};
+
+/// What part of training items scores lower, in percent: scores [N], those of training items [M] -> [N] float64.
+torch::Tensor percentiles_among(const torch::Tensor& scores, const torch::Tensor& training_scores);
+
+/// The rows, oddest first, equal ones in their own order: [N] int64.
+torch::Tensor oddest_first(const torch::Tensor& scores);
+
+/// A line per row, oddest first: rank (from 1), item (its number in the source, from 0), place, score, std_error,
+/// percentile, nats, independent and, of tables, the row's own labels under their columns' names.
+void write_outliers_csv(std::ostream& out, const OddRows& rows);
+
+/// The first `top` rows for people. Where training rows [M, n] are given, the last column has the pair of labels that
+/// is the most surprising among them, see rarest_pair.
+TextTable outliers_table(const OddRows& rows, int64_t top, const torch::Tensor& train = {});
+
+/// Whether the order of the first `top` rows means anything: a sentence that says so where the noise of their scores is
+/// as large as the differences between them, else "". Equal rows have equal scores and count once.
+std::string order_warning(const OddRows& rows, int64_t top);
+
+}  // namespace segre

@@ -1,0 +1,71 @@
+#include "segre/ood/outliers.h"
+
+#include <sstream>
+
+#include "tests/support/reference.h"
+
+namespace segre {
+namespace {
+
+torch::Tensor doubles(const std::vector<double>& values) { return torch::tensor(values, torch::kFloat64); }
+
+OddRows three_rows(const std::vector<double>& errors) {
+  return {.space = Space::table({{"kind", 2, {"old", "new"}}, {"size, in m", 2, {"s", "m"}}}),
+          .labels = torch::tensor({{0, 0}, {1, 0}, {1, 1}}, torch::kInt64),
+          .places = {"t.csv:2", "t.csv:3", ""},
+          .score = doubles({-1.5, 4.25, 0.5}),
+          .std_error = doubles(errors),
+          .percentile = doubles({20.0, 100.0, 62.5}),
+          .nats = doubles({1.0, 6.0, 2.0}),
+          .independent = doubles({2.5, 1.75, 1.5})};
+}
+
+TEST(Outliers, PercentilesCountTheTrainingItemsThatScoreLower) {
+  const auto found = percentiles_among(doubles({0.0, 2.0, 2.5, 9.0}), doubles({3.0, 2.0, 1.0, 2.0}));
+  EXPECT_EQ(test::values_of(found), (std::vector<double>{0.0, 25.0, 75.0, 100.0}));
+}
+
+TEST(Outliers, EqualScoresKeepTheirOrder) {
+  EXPECT_EQ(test::labels_of(oddest_first(doubles({1.0, 3.0, 1.0, 3.0}))), (std::vector<int64_t>{1, 3, 0, 2}));
+}
+
+TEST(Outliers, TheFileHasEveryRowWithItsOwnLabels) {
+  std::ostringstream out;
+  write_outliers_csv(out, three_rows({0.1, 0.125, 0.1}));
+  EXPECT_EQ(out.str(),
+            "rank,item,place,score,std_error,percentile,nats,independent,kind,\"size, in m\"\n"
+            "1,1,t.csv:3,4.25,0.125,100,6,1.75,new,s\n"
+            "2,2,,0.5,0.1,62.5,2,1.5,new,m\n"
+            "3,0,t.csv:2,-1.5,0.1,20,1,2.5,old,s\n");
+}
+
+TEST(Outliers, TheTableHasTheFirstRowsAndTheirRarestPairs) {
+  const auto rows = three_rows({0.1, 0.125, 0.1});
+  EXPECT_EQ(aligned(outliers_table(rows, 2)),
+            "rank    where  score  std error  percentile\n"
+            "1     t.csv:3   4.25       0.13       100.0\n"
+            "2      item 2   0.50       0.10        62.5\n");
+  // Old ones are small and new ones are not.
+  const auto train = (torch::arange(40) % 2).unsqueeze(1).expand({40, 2}).contiguous();
+  EXPECT_EQ(aligned(outliers_table(rows, 2, train)),
+            "rank    where  score  std error  percentile  rarest pair\n"
+            "1     t.csv:3   4.25       0.13       100.0  kind = new with size, in m = s: 0 of 40 training rows, 10 "
+            "expected\n"
+            "2      item 2   0.50       0.10        62.5  \n");
+}
+
+TEST(Outliers, AnOrderThatIsNoiseIsCalledSo) {
+  EXPECT_EQ(order_warning(three_rows({0.1, 0.1, 0.1}), 3), "");
+  // The scores' standard deviation is 2.91: noise of 2.06 each is half of its square, with which the warning begins.
+  EXPECT_EQ(order_warning(three_rows({2.0, 2.0, 2.0}), 3), "");
+  EXPECT_EQ(order_warning(three_rows({2.1, 2.1, 2.1}), 3),
+            "The order of the first 3 rows is mostly chance: their scores differ by 2.91 (standard deviation) and are "
+            "known to 2.10 each; a smaller --error tells more.");
+  EXPECT_EQ(order_warning(three_rows({9.0, 9.0, 9.0}), 1), "") << "one row has no order";
+  auto equal = three_rows({9.0, 9.0, 9.0});
+  equal.labels = torch::zeros({3, 2}, torch::kInt64);
+  EXPECT_EQ(order_warning(equal, 3), "") << "equal rows are one";
+}
+
+}  // namespace
+}  // namespace segre
