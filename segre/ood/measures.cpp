@@ -23,13 +23,10 @@ torch::Tensor sum_of_entries(const Space& space, const torch::Tensor& table, con
 }
 
 Measure independent(const Space& space, const torch::Tensor& counts) {
-  const auto smoothed = counts.to(torch::kFloat64) + kHalf;
-  const auto& variable = space.variable_of_coordinate(torch::kCPU);
-  const auto totals =
-      torch::zeros({space.n_variables()}, torch::kFloat64).index_add_(0, variable, smoothed).index_select(0, variable);
-  const auto nats = -(smoothed / totals).log();
   return {"independent", "independent variables",
-          [space, nats](const torch::Tensor& labels) { return sum_of_entries(space, nats, labels); }};
+          [space, nats = label_nats(space, counts)](const torch::Tensor& labels) {
+            return sum_of_entries(space, nats, labels);
+          }};
 }
 
 Measure shared(const Space& space, const torch::Tensor& counts) {
@@ -114,6 +111,14 @@ Measure image_boundary(const Space& space, const Measure& foreground) {
 }
 
 }  // namespace
+
+torch::Tensor label_nats(const Space& space, const torch::Tensor& counts) {
+  const auto smoothed = counts.to(torch::kFloat64) + kHalf;
+  const auto& variable = space.variable_of_coordinate(torch::kCPU);
+  const auto totals =
+      torch::zeros({space.n_variables()}, torch::kFloat64).index_add_(0, variable, smoothed).index_select(0, variable);
+  return -(smoothed / totals).log();
+}
 
 std::vector<Measure> simple_models(const Space& space, const torch::Tensor& counts) {
   std::vector<Measure> out{independent(space, counts)};

@@ -15,6 +15,10 @@ struct Measure {
   std::function<torch::Tensor(const torch::Tensor&)> of;  ///< labels [N, n] int64 -> [N] float64
 };
 
+/// -log of each label's share in the training data, half a count added to each so that none is impossible: counts [S]
+/// int64 (count_labels) -> [S] float64.
+torch::Tensor label_nats(const Space& space, const torch::Tensor& counts);
+
 /// Simple models of an item: upper bounds on, or values of, -log p in nats, so that what a network says of an item can
 /// be held against how complex the item is. `counts` [S] int64: how often each variable had each label in the training
 /// data (count_labels).

@@ -20,6 +20,8 @@ std::string place_of(const OddRows& rows, int64_t item) {
   return place.empty() ? concat("item ", item) : place;
 }
 
+int64_t variable_of(const OddRows& rows, int64_t item) { return rows.variable[item].item<int64_t>(); }
+
 }  // namespace
 
 torch::Tensor percentiles_among(const torch::Tensor& scores, const torch::Tensor& training_scores) {
@@ -33,15 +35,17 @@ torch::Tensor oddest_first(const torch::Tensor& scores) {
 
 void write_outliers_csv(std::ostream& out, const OddRows& rows) {
   const int64_t n = rows.space.layout() == Layout::table ? rows.space.n_variables() : 0;
-  out << "rank,item,place,score,std_error,percentile,nats,independent";
+  out << "rank,item,place,score,std_error,percentile,column,nats,nats_error,independent";
   for (int64_t i = 0; i < n; ++i) out << ',' << csv_field(rows.space.variable_name(i));
   out << '\n' << std::setprecision(kScoreDigits);
   const auto order = oddest_first(rows.score);
   for (int64_t k = 0; k < order.numel(); ++k) {
     const int64_t item = order[k].item<int64_t>();
     out << k + 1 << ',' << item << ',' << csv_field(rows.places[static_cast<size_t>(item)]);
-    for (const auto* column : {&rows.score, &rows.std_error, &rows.percentile, &rows.nats, &rows.independent})
-      out << ',' << (*column)[item].item<double>();
+    const auto put = [&](const torch::Tensor& column) { out << ',' << column[item].item<double>(); };
+    for (const auto* column : {&rows.score, &rows.std_error, &rows.percentile}) put(*column);
+    out << ',' << (rows.variable.defined() ? csv_field(rows.space.variable_name(variable_of(rows, item))) : "");
+    for (const auto* column : {&rows.nats, &rows.nats_error, &rows.independent}) put(*column);
     for (int64_t i = 0; i < n; ++i)
       out << ',' << csv_field(rows.space.label_name(i, rows.labels[item][i].item<int64_t>()));
     out << '\n';
@@ -50,6 +54,7 @@ void write_outliers_csv(std::ostream& out, const OddRows& rows) {
 
 TextTable outliers_table(const OddRows& rows, int64_t top, const torch::Tensor& train) {
   TextTable table{{"rank", "where", "score", "std error", "percentile"}, {}, train.defined()};
+  if (rows.variable.defined()) table.header.push_back("odd label");
   if (train.defined()) table.header.push_back("rarest pair");
   const auto order = oddest_first(rows.score);
   for (int64_t k = 0; k < std::min(top, order.numel()); ++k) {
@@ -57,6 +62,11 @@ TextTable outliers_table(const OddRows& rows, int64_t top, const torch::Tensor& 
     table.rows.push_back({concat(k + 1), place_of(rows, item), fixed(rows.score[item].item<double>(), 2),
                           fixed(rows.std_error[item].item<double>(), 2),
                           fixed(rows.percentile[item].item<double>(), 1)});
+    if (rows.variable.defined()) {
+      const int64_t i = variable_of(rows, item);
+      table.rows.back().push_back(
+          concat(rows.space.variable_name(i), " = ", rows.space.label_name(i, rows.labels[item][i].item<int64_t>())));
+    }
     if (!train.defined()) continue;
     const auto pair = rarest_pair(rows.labels[item], train);
     table.rows.back().push_back(pair ? describe(*pair, rows.space, rows.labels[item], train.size(0)) : "");

@@ -11,10 +11,12 @@ struct OddRows {
   Space space;
   torch::Tensor labels;             ///< [N, n] int64
   std::vector<std::string> places;  ///< where each was read; "" if nothing is known
-  torch::Tensor score;              ///< [N] float64: the recommended score
+  torch::Tensor score;              ///< [N] float64
   torch::Tensor std_error;          ///< [N] float64: of the score
   torch::Tensor percentile;         ///< [N] float64: see percentiles_among
+  torch::Tensor variable;           ///< [N] int64: which variable the score is of; undefined if of all together
   torch::Tensor nats;               ///< [N] float64: the bound on -log p
+  torch::Tensor nats_error;         ///< [N] float64: its standard error
   torch::Tensor independent;        ///< [N] float64: -log p of independent variables with the training data's shares
 };
 
@@ -25,7 +27,8 @@ torch::Tensor percentiles_among(const torch::Tensor& scores, const torch::Tensor
 torch::Tensor oddest_first(const torch::Tensor& scores);
 
 /// A line per row, oddest first: rank (from 1), item (its number in the source, from 0), place, score, std_error,
-/// percentile, nats, independent and, of tables, the row's own labels under their columns' names.
+/// percentile, column (which the score is of, if of one), nats, nats_error, independent and, of tables, the row's own
+/// labels under their columns' names.
 void write_outliers_csv(std::ostream& out, const OddRows& rows);
 
 /// The first `top` rows for people. Where training rows [M, n] are given, the last column has the pair of labels that

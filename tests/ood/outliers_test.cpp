@@ -16,7 +16,9 @@ OddRows three_rows(const std::vector<double>& errors) {
           .score = doubles({-1.5, 4.25, 0.5}),
           .std_error = doubles(errors),
           .percentile = doubles({20.0, 100.0, 62.5}),
+          .variable = torch::tensor({0, 1, 0}, torch::kInt64),
           .nats = doubles({1.0, 6.0, 2.0}),
+          .nats_error = doubles({0.5, 0.25, 0.5}),
           .independent = doubles({2.5, 1.75, 1.5})};
 }
 
@@ -33,25 +35,25 @@ TEST(Outliers, TheFileHasEveryRowWithItsOwnLabels) {
   std::ostringstream out;
   write_outliers_csv(out, three_rows({0.1, 0.125, 0.1}));
   EXPECT_EQ(out.str(),
-            "rank,item,place,score,std_error,percentile,nats,independent,kind,\"size, in m\"\n"
-            "1,1,t.csv:3,4.25,0.125,100,6,1.75,new,s\n"
-            "2,2,,0.5,0.1,62.5,2,1.5,new,m\n"
-            "3,0,t.csv:2,-1.5,0.1,20,1,2.5,old,s\n");
+            "rank,item,place,score,std_error,percentile,column,nats,nats_error,independent,kind,\"size, in m\"\n"
+            "1,1,t.csv:3,4.25,0.125,100,\"size, in m\",6,0.25,1.75,new,s\n"
+            "2,2,,0.5,0.1,62.5,kind,2,0.5,1.5,new,m\n"
+            "3,0,t.csv:2,-1.5,0.1,20,kind,1,0.5,2.5,old,s\n");
 }
 
 TEST(Outliers, TheTableHasTheFirstRowsAndTheirRarestPairs) {
   const auto rows = three_rows({0.1, 0.125, 0.1});
   EXPECT_EQ(aligned(outliers_table(rows, 2)),
-            "rank    where  score  std error  percentile\n"
-            "1     t.csv:3   4.25       0.13       100.0\n"
-            "2      item 2   0.50       0.10        62.5\n");
+            "rank    where  score  std error  percentile       odd label\n"
+            "1     t.csv:3   4.25       0.13       100.0  size, in m = s\n"
+            "2      item 2   0.50       0.10        62.5      kind = new\n");
   // Old ones are small and new ones are not.
   const auto train = (torch::arange(40) % 2).unsqueeze(1).expand({40, 2}).contiguous();
   EXPECT_EQ(aligned(outliers_table(rows, 2, train)),
-            "rank    where  score  std error  percentile  rarest pair\n"
-            "1     t.csv:3   4.25       0.13       100.0  kind = new with size, in m = s: 0 of 40 training rows, 10 "
-            "expected\n"
-            "2      item 2   0.50       0.10        62.5  \n");
+            "rank    where  score  std error  percentile       odd label  rarest pair\n"
+            "1     t.csv:3   4.25       0.13       100.0  size, in m = s  kind = new with size, in m = s: 0 of 40 "
+            "training rows, 10 expected\n"
+            "2      item 2   0.50       0.10        62.5      kind = new  \n");
 }
 
 TEST(Outliers, AnOrderThatIsNoiseIsCalledSo) {
