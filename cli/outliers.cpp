@@ -42,6 +42,8 @@ constexpr double kTableError = 0.1;       // of a label's surprise
 constexpr double kNatsBesideError = 0.5;  // of a table's nats, by which nothing is ranked
 constexpr double kOtherError = 1.0;       // of the nats of images and sequences, which have many more
 constexpr int64_t kMostPaired = 20'000;   // training rows among which pairs of labels are counted
+constexpr int64_t kFewestPaired = 100;    // with fewer none are: a row has too many labels
+constexpr double kPairWork = 1e11;        // products, a minute or so
 
 // What the different rows among some items were found to be.
 struct Found {
@@ -102,6 +104,17 @@ std::vector<std::string> places_of(const DataSource& source, int64_t count) {
   return places;
 }
 
+// The rarest pair of every row of a table, counted among so many training rows as take no more than a minute.
+void count_pairs(OddRows& rows, const DataSource& train) {
+  const auto n = static_cast<double>(rows.space.n_variables());
+  const double affordable = kPairWork / (n * n * static_cast<double>(rows.labels.size(0)));
+  const auto most = static_cast<int64_t>(std::min(affordable, static_cast<double>(kMostPaired)));
+  if (most < kFewestPaired) return;
+  const auto paired = chosen_items(train, most);
+  rows.n_paired = paired.size(0);
+  for (int64_t k = 0; k < rows.labels.size(0); ++k) rows.pairs.push_back(rarest_pair(rows.labels[k], paired));
+}
+
 struct Ranked {
   OddRows rows;
   std::string account;
@@ -119,17 +132,19 @@ Ranked rank(const OutliersArguments& a, const LoadedRun& run, const DataSource& 
   const Found found = space.layout() == Layout::table ? score_table(a, run, counts, distinct.labels)
                                                       : score_others(a, run, counts, distinct.labels, training);
   const auto of = [&](const torch::Tensor& values) { return values.index_select(0, distinct.place.slice(0, 0, N)); };
-  return {{.space = space,
-           .labels = labels,
-           .places = places_of(source, N),
-           .score = of(found.score),
-           .std_error = of(found.std_error),
-           .percentile = percentiles_among(of(found.score), found.score.index_select(0, training)),
-           .variable = found.variable.defined() ? of(found.variable) : torch::Tensor(),
-           .nats = of(found.nats),
-           .nats_error = of(found.nats_error),
-           .independent = simple_models(space, counts)[0].of(labels)},
-          concat(found.account, "; percentiles are among ", n_calibration, " training items")};
+  Ranked out{{.space = space,
+              .labels = labels,
+              .places = places_of(source, N),
+              .score = of(found.score),
+              .std_error = of(found.std_error),
+              .percentile = percentiles_among(of(found.score), found.score.index_select(0, training)),
+              .variable = found.variable.defined() ? of(found.variable) : torch::Tensor(),
+              .nats = of(found.nats),
+              .nats_error = of(found.nats_error),
+              .independent = simple_models(space, counts)[0].of(labels)},
+             concat(found.account, "; percentiles are among ", n_calibration, " training items")};
+  if (space.layout() == Layout::table) count_pairs(out.rows, train);
+  return out;
 }
 
 void outliers(const OutliersArguments& a, const CLI::App& command) {
@@ -143,19 +158,20 @@ void outliers(const OutliersArguments& a, const CLI::App& command) {
   const double start = now_seconds();
   const auto [rows, account] = rank(a, run, *source, *train);
   if (file) file->write([&, &all = rows](std::ostream& out) { write_outliers_csv(out, all); });
-  const auto paired = rows.space.layout() == Layout::table ? chosen_items(*train, kMostPaired) : torch::Tensor();
-  (a.out == "-" ? std::cerr : std::cout) << aligned(outliers_table(rows, a.top, paired)) << std::flush;
+  (a.out == "-" ? std::cerr : std::cout) << aligned(outliers_table(rows, a.top)) << std::flush;
   std::cerr << account << "; " << format_seconds(now_seconds() - start) << '\n';
-  if (const std::string warning = order_warning(rows, a.top); !warning.empty()) std::cerr << warning << '\n';
+  for (const std::string& text : {unseen_pairs_text(rows), order_warning(rows, a.top)})
+    if (!text.empty()) std::cerr << text << '\n';
   if (file) std::cerr << "wrote " << a.out << ", " << rows.labels.size(0) << " rows\n";
 }
 
 void add_options(CLI::App& command, OutliersArguments& a) {
   command.add_option("RUN", a.run, "directory that 'segre train' wrote")->required();
   command.add_option("--data", a.data, "SOURCE of the rows; see 'segre data --help'")->required();
-  command.add_option("--out", a.out,
-                     "FILE.csv: rank, item, place, score, std_error, percentile, column, nats, nats_error, independent "
-                     "and the row itself; - for standard output; without it only the first rows are printed");
+  command.add_option(
+      "--out", a.out,
+      "FILE.csv: rank, item, place, score, std_error, percentile, column, pair, pair_seen, pair_expected, nats, "
+      "nats_error, independent and the row itself; - for standard output; without it only the first rows are printed");
   command.add_option("--train", a.train, "source of training items (the run's own, without those it held out)");
   command.add_option("--items", a.items, "only the first so many; 0: all")->check(CLI::Range(int64_t{0}, kMost));
   command.add_option("--top", a.top, "rows printed (10)")->check(CLI::Range(int64_t{0}, kMost));

@@ -89,6 +89,7 @@
 
 // gives: Page and Figures; out-of-distribution scores; Experiment (a config), RunDirectory, load_run, train_run
 #include "segre/experiment/run.h"
+#include "segre/ood/label_surprise.h"
 #include "segre/ood/outliers.h"
 #include "segre/ood/report.h"
 #include "segre/ood/verdict.h"

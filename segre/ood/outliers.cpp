@@ -22,6 +22,15 @@ std::string place_of(const OddRows& rows, int64_t item) {
 
 int64_t variable_of(const OddRows& rows, int64_t item) { return rows.variable[item].item<int64_t>(); }
 
+const RarePair* pair_of(const OddRows& rows, int64_t item) {
+  if (rows.pairs.empty() || !rows.pairs[static_cast<size_t>(item)]) return nullptr;
+  return &*rows.pairs[static_cast<size_t>(item)];
+}
+
+std::string pair_text(const OddRows& rows, int64_t item, const RarePair& pair) {
+  return describe(pair, rows.space, rows.labels[item]);
+}
+
 }  // namespace
 
 torch::Tensor percentiles_among(const torch::Tensor& scores, const torch::Tensor& training_scores) {
@@ -35,7 +44,7 @@ torch::Tensor oddest_first(const torch::Tensor& scores) {
 
 void write_outliers_csv(std::ostream& out, const OddRows& rows) {
   const int64_t n = rows.space.layout() == Layout::table ? rows.space.n_variables() : 0;
-  out << "rank,item,place,score,std_error,percentile,column,nats,nats_error,independent";
+  out << "rank,item,place,score,std_error,percentile,column,pair,pair_seen,pair_expected,nats,nats_error,independent";
   for (int64_t i = 0; i < n; ++i) out << ',' << csv_field(rows.space.variable_name(i));
   out << '\n' << std::setprecision(kScoreDigits);
   const auto order = oddest_first(rows.score);
@@ -45,6 +54,11 @@ void write_outliers_csv(std::ostream& out, const OddRows& rows) {
     const auto put = [&](const torch::Tensor& column) { out << ',' << column[item].item<double>(); };
     for (const auto* column : {&rows.score, &rows.std_error, &rows.percentile}) put(*column);
     out << ',' << (rows.variable.defined() ? csv_field(rows.space.variable_name(variable_of(rows, item))) : "");
+    if (const auto* pair = pair_of(rows, item)) {
+      out << ',' << csv_field(pair_text(rows, item, *pair)) << ',' << pair->seen << ',' << pair->expected;
+    } else {
+      out << ",,,";
+    }
     for (const auto* column : {&rows.nats, &rows.nats_error, &rows.independent}) put(*column);
     for (int64_t i = 0; i < n; ++i)
       out << ',' << csv_field(rows.space.label_name(i, rows.labels[item][i].item<int64_t>()));
@@ -52,10 +66,10 @@ void write_outliers_csv(std::ostream& out, const OddRows& rows) {
   }
 }
 
-TextTable outliers_table(const OddRows& rows, int64_t top, const torch::Tensor& train) {
-  TextTable table{{"rank", "where", "score", "std error", "percentile"}, {}, train.defined()};
+TextTable outliers_table(const OddRows& rows, int64_t top) {
+  TextTable table{{"rank", "where", "score", "std error", "percentile"}, {}, /*words_last=*/!rows.pairs.empty()};
   if (rows.variable.defined()) table.header.push_back("odd label");
-  if (train.defined()) table.header.push_back("rarest pair");
+  if (!rows.pairs.empty()) table.header.push_back(concat("rarest pair (of ", rows.n_paired, " training rows)"));
   const auto order = oddest_first(rows.score);
   for (int64_t k = 0; k < std::min(top, order.numel()); ++k) {
     const int64_t item = order[k].item<int64_t>();
@@ -67,11 +81,28 @@ TextTable outliers_table(const OddRows& rows, int64_t top, const torch::Tensor& 
       table.rows.back().push_back(
           concat(rows.space.variable_name(i), " = ", rows.space.label_name(i, rows.labels[item][i].item<int64_t>())));
     }
-    if (!train.defined()) continue;
-    const auto pair = rarest_pair(rows.labels[item], train);
-    table.rows.back().push_back(pair ? describe(*pair, rows.space, rows.labels[item], train.size(0)) : "");
+    if (rows.pairs.empty()) continue;
+    const auto* pair = pair_of(rows, item);
+    table.rows.back().push_back(pair == nullptr ? ""
+                                                : concat(pair_text(rows, item, *pair), ": ", pair->seen, ", ",
+                                                         std::llround(pair->expected), " expected"));
   }
   return table;
+}
+
+std::string unseen_pairs_text(const OddRows& rows) {
+  constexpr size_t kNamed = 20;
+  std::vector<std::string> ranks;
+  const auto order = oddest_first(rows.score);
+  for (int64_t k = 0; k < order.numel(); ++k) {
+    const auto* pair = pair_of(rows, order[k].item<int64_t>());
+    if (pair != nullptr && pair->seen == 0) ranks.push_back(concat(k + 1));
+  }
+  if (ranks.empty()) return "";
+  const size_t count = ranks.size();
+  ranks.resize(std::min(count, kNamed));
+  return concat(count, " of ", order.numel(), " rows have a pair of labels that none of ", rows.n_paired,
+                " training rows had, and not by chance: rank ", join(ranks, ", "), count > kNamed ? ", ..." : "");
 }
 
 std::string order_warning(const OddRows& rows, int64_t top) {

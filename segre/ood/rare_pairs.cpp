@@ -36,12 +36,11 @@ std::optional<RarePair> rarest_pair(const torch::Tensor& row, const torch::Tenso
   return rarest;
 }
 
-std::string describe(const RarePair& pair, const Space& space, const torch::Tensor& row, int64_t n_train) {
+std::string describe(const RarePair& pair, const Space& space, const torch::Tensor& row) {
   const auto label = [&](int64_t i) {
     return concat(space.variable_name(i), " = ", space.label_name(i, row[i].item<int64_t>()));
   };
-  return concat(label(pair.first), " with ", label(pair.second), ": ", pair.seen, " of ", n_train, " training rows, ",
-                std::llround(pair.expected), " expected");
+  return concat(label(pair.first), " with ", label(pair.second));
 }
 
 }  // namespace segre

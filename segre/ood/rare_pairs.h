@@ -20,7 +20,7 @@ struct RarePair {
 ///   train  [M, n] int64
 std::optional<RarePair> rarest_pair(const torch::Tensor& row, const torch::Tensor& train);
 
-/// "colour = red with size = m: 0 of 600 training rows, 41 expected".
-std::string describe(const RarePair& pair, const Space& space, const torch::Tensor& row, int64_t n_train);
+/// "colour = red with size = m".
+std::string describe(const RarePair& pair, const Space& space, const torch::Tensor& row);
 
 }  // namespace segre

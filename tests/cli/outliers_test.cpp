@@ -52,21 +52,24 @@ TEST_F(CliOutliers, PutsTheCombinationThatTrainingNeverHadFirst) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto rows = table();
   ASSERT_EQ(rows.size(), 5U);
-  EXPECT_EQ(rows[0].fields,
-            (std::vector<std::string>{"rank", "item", "place", "score", "std_error", "percentile", "column", "nats",
-                                      "nats_error", "independent", "sky", "ground", "wind"}));
+  EXPECT_EQ(rows[0].fields, (std::vector<std::string>{"rank", "item", "place", "score", "std_error", "percentile",
+                                                      "column", "pair", "pair_seen", "pair_expected", "nats",
+                                                      "nats_error", "independent", "sky", "ground", "wind"}));
   const auto& first = rows[1].fields;
   EXPECT_EQ(first[0], "1");
   EXPECT_EQ(first[1], "1");
   EXPECT_EQ(first[2], (folder_ / "new.csv").string() + ":4") << "its line, blank ones counted";
   EXPECT_EQ(first[5], "100") << "odder than all training rows";
-  EXPECT_EQ((std::vector<std::string>(first.begin() + 10, first.end())),
+  EXPECT_EQ((std::vector<std::string>(first.begin() + 13, first.end())),
             (std::vector<std::string>{"sun", "wet", "no"}));
   EXPECT_TRUE(first[6] == "sky" || first[6] == "ground") << first[6];
+  EXPECT_EQ(first[7], "sky = sun with ground = wet");
+  EXPECT_EQ(first[8], "0");
   // sun and wet are half of the rows each, no is three fifths; half a count is added to each.
-  EXPECT_NEAR(std::stod(first[9]), -2.0 * std::log(0.5) - std::log(36.5 / 61.0), 0.15) << "some rows were held out";
+  EXPECT_NEAR(std::stod(first[12]), -2.0 * std::log(0.5) - std::log(36.5 / 61.0), 0.15) << "some rows were held out";
   EXPECT_TRUE(result.out.starts_with("rank ")) << result.out;
-  EXPECT_TRUE(contains(result.out, "sky = sun with ground = wet: 0 of ")) << result.out;
+  EXPECT_TRUE(contains(result.out, "sky = sun with ground = wet: 0, ")) << result.out;
+  EXPECT_TRUE(contains(result.err, "1 of 4 rows have a pair of labels that none of ")) << result.err;
   EXPECT_TRUE(contains(result.err, "; percentiles are among ")) << result.err;
 }
 

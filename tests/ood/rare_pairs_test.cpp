@@ -23,7 +23,7 @@ TEST(RarePairs, APairThatTrainingNeverHadIsFoundAndDescribed) {
   EXPECT_EQ(pair->seen, 0);
   EXPECT_EQ(pair->expected, 22.5);
   const Space space = Space::table({{"kind", 2, {"old", "new"}}, {"size", 2, {"s", "m"}}, {"", 3, {}}});
-  EXPECT_EQ(describe(*pair, space, row, 90), "kind = old with size = m: 0 of 90 training rows, 23 expected");
+  EXPECT_EQ(describe(*pair, space, row), "kind = old with size = m");
 }
 
 TEST(RarePairs, ARowAsAllOthersHasNone) {
