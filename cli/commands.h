@@ -25,6 +25,7 @@ void add_sample(CLI::App& app, Context& context);
 void add_samplers(CLI::App& app, Context& context);
 void add_likelihood(CLI::App& app, Context& context);
 void add_ood(CLI::App& app, Context& context);
+void add_outliers(CLI::App& app, Context& context);
 void add_evaluate(CLI::App& app, Context& context);
 void add_convergence(CLI::App& app, Context& context);
 void add_oracle(CLI::App& app, Context& context);

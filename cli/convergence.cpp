@@ -143,7 +143,7 @@ void add_convergence(CLI::App& app, Context& /*context*/) {
   command->add_option("RUN", a->run, "directory that 'segre train' wrote")->required();
   command->add_option("--data", a->data, "SOURCE of the items")->required();
   command->add_option("--out", a->out, "folder for convergence.csv and convergence.html")->required();
-  command->add_option("--items", a->items, "how many items")->check(CLI::Range(int64_t{2}, kMost));
+  command->add_option("--items", a->items, "only the first so many; 0: all (30)")->check(CLI::Range(int64_t{0}, kMost));
   command->add_option("--draws", a->draws, "per item; their mean stands for the limit")
       ->check(CLI::Range(int64_t{2}, kMost));
   command->add_option("--bound", a->bound, "path or ball, see 'segre likelihood --help'");

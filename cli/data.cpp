@@ -51,7 +51,12 @@ void add_inspect(CLI::App& data) {
   command->add_option("--preview", arguments->preview, "FILE.png for a picture of the first 64 images");
   command->add_option("--config", arguments->config, "FILE.toml for a config to start from");
   command->add_option("--out", arguments->out, "folder for preview.png and config.toml");
-  command->add_option("--items", arguments->items, "how many items to look at")->check(CLI::Range(int64_t{1}, kMost));
+  command
+      ->add_option(
+          "--items", arguments->items,
+          "look at the first so many; 0: all; unless given: all that are in memory, else 100,000, and 1,000 of "
+          "a source without end")
+      ->check(CLI::Range(int64_t{0}, kMost));
   command->add_flag("--json", arguments->json, "print the report as JSON");
   command->footer("Example: segre data inspect 'glyphs?pad=2' --preview glyphs.png --config glyphs.toml");
   command->callback([arguments] { inspect(*arguments); });

@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/set_option.h"
 #include "segre/core/memory.h"
 #include "segre/experiment/run.h"
 
@@ -71,8 +72,7 @@ void add_describe(CLI::App& app, Context& /*context*/) {
   auto arguments = std::make_shared<DescribeArguments>();
   command->add_option("CONFIG", arguments->config, "TOML file; without it the recipe that --data would get");
   command->add_option("--data", arguments->data, "describe it for these data instead of data.source");
-  command->add_option("--set", arguments->set, "override a key of the config: --set net.channels=64")
-      ->allow_extra_args(false);
+  add_set_option(*command, arguments->set, "net.channels=64");
   command->footer("Example: segre describe --data 'streets?height=128&width=256'");
   command->callback([arguments] { describe(*arguments); });
 }

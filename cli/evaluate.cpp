@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/set_option.h"
 #include "cli/training_items.h"
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
@@ -37,10 +38,11 @@ struct EvaluateArguments {
   std::string checkpoint = "last";
 };
 
-// All items of a source, or so many of them at random: [count, n].
-torch::Tensor held_out_items(const DataSource& source, int64_t most) {
+// All items of a source, or so many of them at random: [count, n]. `what` is the option with the source's name.
+torch::Tensor held_out_items(const DataSource& source, int64_t most, const std::string& what) {
   const int64_t n = source.n_items();
-  const int64_t count = n > 0 ? std::min(n, most) : most;
+  if (n == 0 && most == 0) fail_input(what, ": has no end; say how many items with --items");
+  const int64_t count = n == 0 ? most : most == 0 ? n : std::min(n, most);
   const Dataset* dataset = source.dataset();
   torch::Tensor labels = dataset == nullptr ? source.rows(0, count) : dataset->labels;
   if (labels.size(0) > count) {
@@ -101,8 +103,9 @@ void evaluate_run(const EvaluateArguments& arguments) {
   const auto seed = static_cast<uint64_t>(run.experiment.seed);
 
   const Space& space = run.model.space();
-  const auto source = open_source_for(space, arguments.data, "--data " + arguments.data);
-  EvaluationData data{space, {}, held_out_items(*source, arguments.items), {}, 0, source->joint()};
+  const std::string what = "--data " + arguments.data;
+  const auto source = open_source_for(space, arguments.data, what);
+  EvaluationData data{space, {}, held_out_items(*source, arguments.items, what), {}, 0, source->joint()};
   if (data.held_out.size(0) < 2)
     fail_input("--data ", arguments.data, ": has ", data.held_out.size(0), " item, at least 2 are needed");
   const std::string train_name = arguments.train.empty() ? run.experiment.data : arguments.train;
@@ -142,12 +145,13 @@ void add_evaluate(CLI::App& app, Context& /*context*/) {
   command->add_option("--out", arguments->out, "folder for metrics.csv, report.html, neighbours.csv and .png")
       ->required();
   command->add_option("--count", arguments->count, "samples drawn")->check(CLI::Range(int64_t{2}, kMost));
-  command->add_option("--items", arguments->items, "held-out items used, chosen at random where there are more")
-      ->check(CLI::Range(int64_t{2}, kMost));
+  command
+      ->add_option("--items", arguments->items,
+                   "held-out items used, chosen at random where there are more; 0: all (10000)")
+      ->check(CLI::Range(int64_t{0}, kMost));
   command->add_option("--train", arguments->train, "SOURCE of the training items, where the run's own has moved");
   command->add_option("--seed", arguments->seed, "seed of samples and permutations");
-  command->add_option("--set", arguments->set, "override a key of the config: --set sample.stop=end")
-      ->allow_extra_args(false);
+  add_set_option(*command, arguments->set, "sample.stop=end");
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
   add_checkpoint_option(*command, arguments->checkpoint);
   command->footer(

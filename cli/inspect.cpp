@@ -143,10 +143,12 @@ void write_preview(OutputFile& file, const DataSource& source) {
 }
 
 void print(const InspectArguments& arguments, const DataSource& source) {
-  const int64_t most = arguments.items > 0           ? arguments.items
-                       : source.dataset() != nullptr ? source.n_items()
-                       : source.n_items() > 0        ? kFiniteLook
-                                                     : kEndlessLook;
+  const bool all = arguments.items == 0 || (arguments.items < 0 && source.dataset() != nullptr);
+  if (all && source.n_items() == 0) fail_input(arguments.source, ": has no end; say how many items with --items");
+  const int64_t most = all                    ? source.n_items()
+                       : arguments.items > 0  ? arguments.items
+                       : source.n_items() > 0 ? kFiniteLook
+                                              : kEndlessLook;
   const SourceSummary summary = summarise(source, most);
   if (arguments.json) {
     std::cout << json_report(arguments, source, summary).dump(2) << "\n";

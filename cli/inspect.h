@@ -10,7 +10,7 @@ struct InspectArguments {
   std::string preview;  ///< FILE.png; empty: none
   std::string config;   ///< FILE.toml; empty: none
   std::string out;      ///< folder for both
-  int64_t items = 0;    ///< looked at; 0: as many as make sense
+  int64_t items = -1;   ///< looked at; 0: all, -1: as many as make sense
   bool json = false;
 };
 

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/scoring.h"
 #include "cli/trace_options.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
@@ -155,13 +156,7 @@ struct Scored {
 Scored score_distinct(const LikelihoodArguments& a, const Space& space, const Scorer& scorer,
                       const DistinctItems& items) {
   const auto refinement = scorer.start(items.labels);
-  std::optional<Progress> progress;
-  int64_t before = 0;
-  const auto on_progress = [&](int64_t done, int64_t total) {
-    if (!progress || done <= before) progress.emplace("scoring", total);
-    before = done;
-    progress->update(done);
-  };
+  const auto on_progress = show_rounds("scoring");
   if (a.error.empty() && std::max(a.times, a.draws) > 0) {
     refinement->spend(refinement->first(), on_progress);
     return {refinement->scores(), {refinement->spent(), {}, false}};

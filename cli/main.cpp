@@ -9,6 +9,7 @@
 #include <new>
 
 #include "cli/commands.h"
+#include "cli/set_option.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
 #include "segre/core/parallel.h"
@@ -19,10 +20,10 @@ namespace {
 using segre::cli::AddCommand;
 
 constexpr AddCommand kCommands[] = {
-    segre::cli::add_demo,     segre::cli::add_data,        segre::cli::add_describe,   segre::cli::add_train,
-    segre::cli::add_sample,   segre::cli::add_samplers,    segre::cli::add_likelihood, segre::cli::add_ood,
-    segre::cli::add_evaluate, segre::cli::add_convergence, segre::cli::add_oracle,     segre::cli::add_export,
-    segre::cli::add_keys,     segre::cli::add_doctor,      segre::cli::add_version,
+    segre::cli::add_demo,     segre::cli::add_data,     segre::cli::add_describe,    segre::cli::add_train,
+    segre::cli::add_sample,   segre::cli::add_samplers, segre::cli::add_likelihood,  segre::cli::add_ood,
+    segre::cli::add_outliers, segre::cli::add_evaluate, segre::cli::add_convergence, segre::cli::add_oracle,
+    segre::cli::add_export,   segre::cli::add_keys,     segre::cli::add_doctor,      segre::cli::add_version,
 };
 
 constexpr int kRunFailed = 1;
@@ -89,7 +90,7 @@ int run(int argc, char** argv) {
   add_threads(app);
   require_decimal_numbers(app);
   try {
-    app.parse(argc, argv);
+    app.parse(segre::cli::with_set_before_each(argc, argv));
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::CallForAllHelp& help) {

@@ -8,13 +8,12 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/text.h"
-#include "segre/data/label_counts.h"
 #include "segre/data/relabel.h"
-#include "segre/data/split.h"
 #include "segre/experiment/run.h"
 #include "segre/io/output.h"
 #include "segre/likelihood/free_bound.h"
 #include "segre/ood/report.h"
+#include "segre/ood/verdict.h"
 
 namespace segre::cli {
 namespace {
@@ -37,9 +36,6 @@ struct OodArguments {
 
 constexpr size_t kHelpWidth = 100;
 constexpr int64_t kCallsAtOnce = 8;  // items scored between two looks at the clock, in calls
-constexpr int64_t kCountedAtOnce = 1000;
-constexpr int64_t kMostCounted = 100'000;    // training items whose labels are counted
-constexpr int64_t kEndlessCounted = 10'000;  // of a source without end
 
 // Some items, spread evenly over a source: neighbours in a file are often alike.
 struct Chosen {
@@ -68,20 +64,6 @@ Chosen choose_items(const std::string& option, const std::string& name, const Sp
   return choose_items(*open_source_for(space, name, what), asked, what);
 }
 
-torch::Tensor label_counts(const DataSource& train) {
-  const int64_t there = train.n_items();
-  const int64_t n_items = there == 0 ? kEndlessCounted : std::min(kMostCounted, there);
-  auto counts = torch::zeros({train.space().n_coordinates()}, torch::kInt64);
-  if (const Dataset* dataset = train.dataset(); dataset != nullptr) {
-    for (const auto& rows : chosen_rows(there, n_items).split(kCountedAtOnce))
-      counts += count_labels(train.space(), dataset->labels.index_select(0, rows).to(torch::kInt64));
-    return counts;
-  }
-  for (int64_t first = 0; first < n_items; first += kCountedAtOnce)
-    counts += count_labels(train.space(), train.rows(first, std::min(kCountedAtOnce, n_items - first)));
-  return counts;
-}
-
 ItemScores bound_of(const FreeBound& bound, const torch::Tensor& labels, const std::string& what) {
   return score_in_parts(bound, labels, kCallsAtOnce * bound.items_per_call(), what);
 }
@@ -107,7 +89,7 @@ void ood(const OodArguments& arguments) {
   const auto calibration = train->items({seed, Purpose::calibration_rows}, 0, n_calibration);
 
   const FreeBound bound(flow_of(run.model), run.times, {.times = arguments.times, .seed = seed});
-  const OutsideScores scores(space, label_counts(*train), calibration,
+  const OutsideScores scores(space, count_training_labels(*train), calibration,
                              -bound_of(bound, calibration, "calibrate").log_p);
   OutsideReport report{space,
                        arguments.run,
@@ -150,12 +132,12 @@ void add_ood(CLI::App& app, Context& /*context*/) {
   add_checkpoint_option(*command, arguments->checkpoint);
   const auto paragraph = [](const std::string& text) { return wrap(text, kHelpWidth) + "\n\n"; };
   command->footer(
-      paragraph(kWhyNotRawLikelihood) + paragraph(kHowRecommended) +
+      paragraph(kWhyNotRawLikelihood) + paragraph(kHowRecommended) + paragraph(kHowRecommendedOfTables) +
       paragraph(
           "The table also has the nats themselves, their ratio and difference to simple models of the item, "
           "their distance from the mean on training items, and baselines that need no model. The verdict compares "
-          "the recommended score with them on the same items: it beats every one, a baseline wins, or so many "
-          "items show no difference.") +
+          "the recommended score with them on the same items, and says that one wins only where the interval of the "
+          "difference does and the difference is a tenth or more of what the other gets wrong.") +
       "Example, after 'segre data fetch NAME --to data' for mnist and omniglot:\n  segre ood models/mnist --inside "
       "'idx:data/t10k-images-idx3-ubyte.gz?pad=2' \\\n"
       "  --outside 'omniglot:data/images_background_small1.zip?pad=2' --out ood");

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/set_option.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/data/source_kinds.h"
@@ -248,8 +249,7 @@ void add_sample(CLI::App& app, Context& /*context*/) {
                       "argmax, matched (drawn from the path's Bayes rule), segre (drawn from T(W), W = softmax(v))");
   command->add_flag("--numbers", arguments->numbers,
                     "write a number or date drawn within each bin (bins= of csv:) instead of the bin's name");
-  command->add_option("--set", arguments->set, "override a key of the config: --set sample.stop=end")
-      ->allow_extra_args(false);
+  add_set_option(*command, arguments->set, "sample.stop=end");
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
   add_checkpoint_option(*command, arguments->checkpoint);
   command->footer("Example: segre sample runs/pinwheel --count 1000 --out samples.csv");

@@ -1,5 +1,8 @@
 #include "cli/scoring.h"
 
+#include <memory>
+#include <optional>
+
 #include "segre/core/progress.h"
 
 namespace segre::cli {
@@ -16,6 +19,18 @@ ItemScores score_in_parts(const std::function<ItemScores(const torch::Tensor& la
     progress.update(std::min(labels.size(0), first + part));
   }
   return {torch::cat(log_p), torch::cat(std_error)};
+}
+
+std::function<void(int64_t, int64_t)> show_rounds(const std::string& what) {
+  struct Shown {
+    std::optional<Progress> bar;
+    int64_t done = 0;
+  };
+  return [what, shown = std::make_shared<Shown>()](int64_t done, int64_t total) {
+    if (!shown->bar || done <= shown->done) shown->bar.emplace(what, total);
+    shown->done = done;
+    shown->bar->update(done);
+  };
 }
 
 }  // namespace segre::cli

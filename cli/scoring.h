@@ -10,4 +10,7 @@ namespace segre::cli {
 ItemScores score_in_parts(const std::function<ItemScores(const torch::Tensor& labels)>& score,
                           const torch::Tensor& labels, int64_t part, const std::string& what);
 
+/// Shows how far rounds of work are, each with a bar of its own under the name `what`.
+std::function<void(int64_t done, int64_t total)> show_rounds(const std::string& what);
+
 }  // namespace segre::cli

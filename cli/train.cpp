@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/set_option.h"
 #include "cli/train_text.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
@@ -92,8 +93,7 @@ void add_train(CLI::App& app, Context& context) {
   command->add_option("--out", arguments->out, "directory for the run")->required();
   command->add_option("--data", arguments->data,
                       "what to learn, such as csv:FILE or idx:FILE; 'segre data --help' lists them");
-  command->add_option("--set", arguments->set, "override a key of the config: --set train.steps=100")
-      ->allow_extra_args(false);
+  add_set_option(*command, arguments->set, "train.steps=100");
   command->add_option("--seed", arguments->seed, "seed of all randomness");
   command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
   command->add_option("--max-time", arguments->max_time, "fit the training into this time: 60s, 5m, 1h");

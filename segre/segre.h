@@ -81,6 +81,7 @@
 #include "segre/likelihood/direct.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
+#include "segre/likelihood/score_each.h"
 #include "segre/likelihood/summary.h"
 
 // gives: total_variation and its noise floor; evaluate: samples against held-out and training items; auroc
@@ -92,7 +93,10 @@
 
 // gives: Page and Figures; out-of-distribution scores; Experiment (a config), RunDirectory, load_run, train_run
 #include "segre/experiment/run.h"
+#include "segre/ood/label_surprise.h"
+#include "segre/ood/outliers.h"
 #include "segre/ood/report.h"
+#include "segre/ood/verdict.h"
 #include "segre/report/evaluation_page.h"
 #include "segre/report/figures.h"
 #include "segre/report/page.h"

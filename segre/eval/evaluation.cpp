@@ -138,6 +138,18 @@ Neighbours search(const EvaluationData& data, const torch::Tensor& items, int64_
   return {torch::cat(distance), torch::cat(row)};
 }
 
+// What was found, never what might have been: a reader takes a legend for a verdict.
+std::string copies_note(const Estimate& more) {
+  if (more.low > 0.0) return "more than held-out items: the model repeats training items";
+  return more.high < 0.0 ? "fewer than held-out items" : "as many as held-out items, as far as can be told";
+}
+
+std::string nearer_note(const Estimate& nearer) {
+  if (nearer.low > 0.5) return "nearer than held-out items: it memorises, or its samples are too plain";
+  return nearer.high < 0.5 ? "farther than held-out items: its samples are odder than they should be"
+                           : "as near as held-out items, as far as can be told";
+}
+
 void add_memorisation(Evaluation& out, const EvaluationData& data, const EvaluationOptions& options) {
   if (!data.train.defined()) return;
   const int64_t k = std::min(options.neighbours, data.train.size(0));
@@ -146,12 +158,12 @@ void add_memorisation(Evaluation& out, const EvaluationData& data, const Evaluat
   const auto found = judge_memorisation(out.of_samples.distance.select(1, 0), out.of_held_out.distance.select(1, 0));
   const std::string group = "memorisation";
   out.metrics.push_back(beside(group, "exact copies of training items", found.copies, found.natural_copies,
-                               "more than held-out items: the model repeats its training items"));
+                               copies_note(difference(found.copies, found.natural_copies))));
   Estimate half;
   half.value = 0.5;
   out.metrics.push_back({group, "chance that a sample is nearer to the training items than a held-out item",
                          found.nearer, half, Better::reference, excludes(found.nearer, 0.5),
-                         "more than 0.5: memorises, or its samples are too plain; less: they are too odd"});
+                         nearer_note(found.nearer)});
   out.metrics.push_back(beside(group, "distance to the nearest training item, median", found.median,
                                found.natural_median, "variables whose labels differ"));
   out.metrics.push_back(

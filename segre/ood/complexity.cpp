@@ -59,4 +59,8 @@ torch::Tensor ComplexityFit::standardised(const torch::Tensor& nats,
   return residual(nats, complexities) / spread_;
 }
 
+torch::Tensor ComplexityFit::standardised_error(const torch::Tensor& nats, const torch::Tensor& nats_error) const {
+  return nats_error / (nats.clamp_min(1.0) * spread_);  // the slope of logarithm()
+}
+
 }  // namespace segre

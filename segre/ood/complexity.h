@@ -22,6 +22,9 @@ class ComplexityFit {
   /// The residual in units of its standard deviation on the training items: [N] float64. Larger: more surprising.
   torch::Tensor standardised(const torch::Tensor& nats, const std::vector<torch::Tensor>& complexities) const;
 
+  /// Standard error of standardised() by the delta method, for nats [N] with the errors nats_error [N].
+  torch::Tensor standardised_error(const torch::Tensor& nats, const torch::Tensor& nats_error) const;
+
   const std::vector<double>& exponents() const { return exponents_; }  ///< b_1, b_2, ...
   double intercept() const { return intercept_; }                      ///< b_0
   double spread() const { return spread_; }                            ///< standard deviation of the residual

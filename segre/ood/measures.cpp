@@ -24,13 +24,10 @@ torch::Tensor sum_of_entries(const Space& space, const torch::Tensor& table, con
 }
 
 Measure independent(const Space& space, const torch::Tensor& counts) {
-  const auto smoothed = counts.to(torch::kFloat64) + kHalf;
-  const auto& variable = space.variable_of_coordinate(torch::kCPU);
-  const auto totals =
-      torch::zeros({space.n_variables()}, torch::kFloat64).index_add_(0, variable, smoothed).index_select(0, variable);
-  const auto nats = -(smoothed / totals).log();
   return {"independent", "independent variables",
-          [space, nats](const torch::Tensor& labels) { return sum_of_entries(space, nats, labels); }};
+          [space, nats = label_nats(space, counts)](const torch::Tensor& labels) {
+            return sum_of_entries(space, nats, labels);
+          }};
 }
 
 Measure shared(const Space& space, const torch::Tensor& counts) {
@@ -96,7 +93,9 @@ Measure foreground(const Space& space, const torch::Tensor& counts) {
       outside[space.offset(i) + own_counts.argmax().item<int64_t>()] = 0.0;
     }
   }
-  return {"foreground", "number of non-background labels",
+  const bool table = space.layout() == Layout::table;
+  return {table ? "uncommon" : "foreground",
+          table ? "labels that are not their column's commonest" : "number of non-background labels",
           [space, outside](const torch::Tensor& labels) { return sum_of_entries(space, outside, labels); }};
 }
 
@@ -114,18 +113,31 @@ Measure image_boundary(const Space& space, const Measure& foreground) {
 
 }  // namespace
 
+torch::Tensor label_nats(const Space& space, const torch::Tensor& counts) {
+  const auto smoothed = counts.to(torch::kFloat64) + kHalf;
+  const auto& variable = space.variable_of_coordinate(torch::kCPU);
+  const auto totals =
+      torch::zeros({space.n_variables()}, torch::kFloat64).index_add_(0, variable, smoothed).index_select(0, variable);
+  return -(smoothed / totals).log();
+}
+
 std::vector<Measure> simple_models(const Space& space, const torch::Tensor& counts) {
   std::vector<Measure> out{independent(space, counts)};
   if (shares_labels(space)) {
     out.push_back(shared(space, counts));
     out.push_back(own(space));
   }
-  out.push_back(compressed(space));
+  if (space.layout() != Layout::table) out.push_back(compressed(space));
   return out;
 }
 
 std::vector<Measure> baselines(const Space& space, const torch::Tensor& counts) {
-  std::vector<Measure> out{foreground(space, counts), compressed(space)};
+  std::vector<Measure> out{foreground(space, counts)};
+  if (space.layout() == Layout::table) {
+    out.push_back(independent(space, counts));
+    return out;
+  }
+  out.push_back(compressed(space));
   if (space.layout() == Layout::image) out.push_back(image_boundary(space, out[0]));
   if (space.layout() == Layout::sequence)
     out.push_back(

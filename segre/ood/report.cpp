@@ -6,6 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/core/text.h"
 #include "segre/io/files.h"
+#include "segre/ood/verdict.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"
 #include "segre/report/style.h"
@@ -25,6 +26,12 @@ const char* const kHowRecommended =
     "an item lies above that line, in standard deviations. Both measures of complexity know nothing of the training "
     "data; one that does would be surprised by the same items as the model and cancel part of what is looked for. No "
     "score is the best against every kind of outside data: see the whole table.";
+
+const char* const kHowRecommendedOfTables =
+    "Rare labels alone make a row of a table unlikely, also where they go together as they should. The recommended "
+    "score of tables is the model's nats less those of independent columns with the "
+    "shares of the training data: how surprising the combination is. It has nothing to fit and knows no outside data. "
+    "Against rows that are odd for rare labels alone, the nats themselves are better.";
 
 namespace {
 
@@ -78,7 +85,9 @@ void show_histograms(Page& page, const OutsideReport& report) {
     const Figure figure = score_histogram(score_of(report.inside, key), score_of(report.outside, key));
     page.chart(figure.traces, figure.layout);
     page.caption(std::string(key) == "nats" ? "Raw nats: the bound on -log p."
-                                            : "The recommended score, in standard deviations on training items.");
+                 : report.space.layout() == Layout::table
+                     ? "The recommended score, in nats."
+                     : "The recommended score, in standard deviations on training items.");
   }
 }
 
@@ -108,8 +117,12 @@ Page page_of(const OutsideReport& report) {
       "95% of the inside items; 0 is best. Intervals are of 95% (AUROC: DeLong's) and of each score alone; the "
       "verdict compares scores on the same items, which tells smaller differences apart.");
   page.heading("Which score to use");
-  page.text(kWhyNotRawLikelihood);
-  page.text(kHowRecommended);
+  if (report.space.layout() == Layout::table) {
+    page.text(kHowRecommendedOfTables);
+  } else {
+    page.text(kWhyNotRawLikelihood);
+    page.text(kHowRecommended);
+  }
   page.text(report.how_recommended);
   show_histograms(page, report);
   if (report.space.layout() == Layout::image) show_items(page, report);

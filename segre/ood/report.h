@@ -19,8 +19,10 @@ struct OutsideReport {
 
 /// Why raw likelihood is a poor detector, for help texts and reports.
 extern const char* const kWhyNotRawLikelihood;
-/// How the recommended score is chosen, for help texts and reports.
+/// How the recommended score of images and sequences is chosen, for help texts and reports.
 extern const char* const kHowRecommended;
+/// And that of tables.
+extern const char* const kHowRecommendedOfTables;
 
 /// Shares of inside and outside items over one score, on common bins.
 Figure score_histogram(const Score& inside, const Score& outside);

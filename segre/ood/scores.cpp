@@ -41,21 +41,11 @@ ScoredSets sets_of(const Score& inside, const Score& outside) {
   return {as_vector(inside.values), as_vector(outside.values)};
 }
 
-double best_direction(const Roc& roc) { return std::max(roc.auroc, 1.0 - roc.auroc); }
-
 // How far a score leads another, which counts in its best direction, on the same items.
 Estimate lead_over(const Estimate& ours, const Roc& theirs, double correlation) {
   if (theirs.auroc >= 0.5) return difference(ours, {theirs.auroc, theirs.low, theirs.high}, correlation);
   return difference(ours, {1.0 - theirs.auroc, 1.0 - theirs.high, 1.0 - theirs.low}, -correlation);
 }
-
-// "0.0100 (95% interval 0.0040 to 0.0160)".
-std::string lead_text(double value, double low, double high) {
-  return concat(fixed(value, 4), " (95% interval ", fixed(low, 4), " to ", fixed(high, 4), ")");
-}
-
-// "'ink' 0.8000", "'ink' 0.0200 (0.9800 reversed)".
-std::string named_auroc(const ScoreResult& result) { return concat("'", result.name, "' ", auroc_text(result.roc)); }
 
 }  // namespace
 
@@ -84,8 +74,9 @@ OutsideScores::OutsideScores(const Space& space, const torch::Tensor& counts, co
       baselines_(baselines(space, counts)),
       blind_(blind(models_)),
       n_calibration_((check_items(space, calibration, calibration_nats), calibration.size(0))),
-      mean_nats_(calibration_nats.mean().item<double>()),
-      fit_(calibration_nats, values_of(blind_, calibration)) {}
+      mean_nats_(calibration_nats.mean().item<double>()) {
+  if (space.layout() != Layout::table) fit_.emplace(calibration_nats, values_of(blind_, calibration));
+}
 
 std::vector<Score> OutsideScores::operator()(const torch::Tensor& labels, const torch::Tensor& nats) const {
   check_items(space_, labels, nats);
@@ -93,17 +84,22 @@ std::vector<Score> OutsideScores::operator()(const torch::Tensor& labels, const 
   const auto add = [&](const std::string& key, const std::string& name, ScoreFamily family, torch::Tensor values) {
     out.push_back({key, name, family, std::move(values)});
   };
-  add("recommended", "nats beyond the item's complexity", ScoreFamily::recommended,
-      fit_.standardised(nats, values_of(blind_, labels)));
-  add("nats", "nats", ScoreFamily::bound, nats);
   const auto of_models = values_of(models_, labels);
   const auto of_baselines = values_of(baselines_, labels);
+  if (fit_) {
+    add("recommended", "nats beyond the item's complexity", ScoreFamily::recommended,
+        fit_->standardised(nats, values_of(blind_, labels)));
+  } else {
+    add("recommended", "nats beyond independent variables", ScoreFamily::recommended, nats - of_models[0]);
+  }
+  add("nats", "nats", ScoreFamily::bound, nats);
   for (size_t k = 0; k < models_.size(); ++k)
     add("ratio_" + models_[k].key, "nats / " + models_[k].name, ScoreFamily::ratio,
         nats / of_models[k].clamp_min(kLeastNats));
-  add("ratio_foreground", "nats / " + baselines_[0].name, ScoreFamily::ratio,
-      nats / of_baselines[0].clamp_min(kLeastNats));
-  for (size_t k = 0; k < models_.size(); ++k)
+  if (fit_)
+    add("ratio_foreground", "nats / " + baselines_[0].name, ScoreFamily::ratio,
+        nats / of_baselines[0].clamp_min(kLeastNats));
+  for (size_t k = 0; fit_ && k < models_.size(); ++k)
     add("difference_" + models_[k].key, "nats - " + models_[k].name, ScoreFamily::difference, nats - of_models[k]);
   add("typicality", "|nats - their mean on training items|", ScoreFamily::typicality, (nats - mean_nats_).abs());
   for (size_t k = 0; k < baselines_.size(); ++k)
@@ -111,12 +107,20 @@ std::vector<Score> OutsideScores::operator()(const torch::Tensor& labels, const 
   return out;
 }
 
+torch::Tensor OutsideScores::recommended_error(const torch::Tensor& nats, const torch::Tensor& nats_error) const {
+  return fit_ ? fit_->standardised_error(nats, nats_error) : nats_error;
+}
+
 std::string OutsideScores::how_recommended() const {
+  if (!fit_)
+    return concat(
+        "The recommended score is the row's nats less those of independent columns with the shares of the training "
+        "data: how surprising the combination of its labels is, however rare they are by themselves.");
   std::vector<std::string> terms;
   for (size_t k = 0; k < blind_.size(); ++k)
-    terms.push_back(concat(fixed(fit_.exponents()[k], 2), " log(nats by ", blind_[k].name, ")"));
-  return concat("On ", n_calibration_, " training items, log nats = ", fixed(fit_.intercept(), 2), " + ",
-                join(terms, " + "), " with a standard deviation of ", fixed(fit_.spread(), 3),
+    terms.push_back(concat(fixed(fit_->exponents()[k], 2), " log(nats by ", blind_[k].name, ")"));
+  return concat("On ", n_calibration_, " training items, log nats = ", fixed(fit_->intercept(), 2), " + ",
+                join(terms, " + "), " with a standard deviation of ", fixed(fit_->spread(), 3),
                 "; the recommended score is an item's distance above this line, in standard deviations.");
 }
 
@@ -143,40 +147,6 @@ std::string auroc_text(const Roc& roc) {
   std::string text = fixed(roc.auroc, 4);
   if (roc.auroc < 0.5) text += concat(" (", fixed(1.0 - roc.auroc, 4), " reversed)");
   return text;
-}
-
-std::string verdict(const std::vector<ScoreResult>& results) {
-  const ScoreResult* recommended = nullptr;
-  // Of all baselines, of those that lead, and of those that are not behind for certain: the best.
-  const ScoreResult* best = nullptr;
-  const ScoreResult* winner = nullptr;
-  const ScoreResult* rival = nullptr;
-  const auto keep_better = [](const ScoreResult*& kept, const ScoreResult& result) {
-    if (kept == nullptr || best_direction(result.roc) > best_direction(kept->roc)) kept = &result;
-  };
-  for (const ScoreResult& result : results) {
-    if (result.family == ScoreFamily::recommended) recommended = &result;
-    if (result.family != ScoreFamily::baseline) continue;
-    keep_better(best, result);
-    if (result.lead.high < 0.0) keep_better(winner, result);
-    if (!(result.lead.low > 0.0)) keep_better(rival, result);
-  }
-  if (recommended == nullptr || best == nullptr) fail("a verdict needs the recommended score and a baseline");
-  const std::string ours = fixed(recommended->roc.auroc, 4);
-  const auto hindsight = [](const ScoreResult& baseline) {
-    return baseline.roc.auroc < 0.5 ? "; its direction was seen only with the outside data" : "";
-  };
-  if (winner != nullptr)
-    return concat("A BASELINE WINS: ", named_auroc(*winner),
-                  " needs no model and is better than the recommended score, ", ours, ", by ",
-                  lead_text(-winner->lead.value, -winner->lead.high, -winner->lead.low), hindsight(*winner), ".");
-  if (rival != nullptr)
-    return concat("NO DIFFERENCE to a baseline that ", rival->n_inside, " inside and ", rival->n_outside,
-                  " outside items can show: the recommended score has AUROC ", ours, ", ", named_auroc(*rival),
-                  " needs no model; the lead is ", lead_text(rival->lead.value, rival->lead.low, rival->lead.high),
-                  hindsight(*rival), ".");
-  return concat("The recommended score (AUROC ", ours, ") beats every baseline; the best is ", named_auroc(*best),
-                ", the lead over it ", lead_text(best->lead.value, best->lead.low, best->lead.high), ".");
 }
 
 }  // namespace segre

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "segre/eval/intervals.h"
 #include "segre/eval/roc.h"
 #include "segre/ood/complexity.h"
@@ -9,7 +11,7 @@ namespace segre {
 
 /// What a score is made of.
 enum class ScoreFamily {
-  recommended,  ///< nats beyond what the item's complexity explains
+  recommended,  ///< nats beyond what the item's complexity, or a table's labels by themselves, explain
   bound,        ///< nats
   ratio,        ///< nats divided by those of a simple model
   difference,   ///< nats less those of a simple model
@@ -31,9 +33,13 @@ struct Score {
 /// Scores items by what a network says of them (nats: the bound on -log p) and by simple measures. Everything it knows
 /// comes from training data; outside data play no part, neither in a fit nor in the choice of the recommended score.
 ///
-/// The recommended score is ComplexityFit's residual against the measures of complexity that know nothing of the
-/// training data: the item's own label frequency, where labels are shared, and its compressed size. A model fitted on
-/// training data would be surprised by the same items as the network and take away part of what is looked for.
+/// Of images and sequences the recommended score is ComplexityFit's residual against the measures of complexity that
+/// know nothing of the training data: the item's own label frequency, where labels are shared, and its compressed size.
+/// A model fitted on training data would be surprised by the same items as the network and take away part of what is
+/// looked for.
+///
+/// A row of a table has no such complexity. Its recommended score is the nats less those of independent columns,
+/// log prod_i p_i(x_i) - log p(x): how surprising the combination is, whatever its labels are by themselves.
 class OutsideScores {
  public:
   /// counts [S] int64: labels of the training data (count_labels). calibration [K, n] int64 and its nats [K]: some
@@ -45,6 +51,9 @@ class OutsideScores {
   /// likewise.
   std::vector<Score> operator()(const torch::Tensor& labels, const torch::Tensor& nats) const;
 
+  /// Standard errors [N] of the recommended score of items whose nats have the errors nats_error [N].
+  torch::Tensor recommended_error(const torch::Tensor& nats, const torch::Tensor& nats_error) const;
+
   /// One sentence on how the recommended score came about, with its fitted numbers.
   std::string how_recommended() const;
 
@@ -55,7 +64,7 @@ class OutsideScores {
   std::vector<Measure> blind_;  // those of the models that know nothing of the training data
   int64_t n_calibration_;
   double mean_nats_;
-  ComplexityFit fit_;
+  std::optional<ComplexityFit> fit_;  // unless these are tables
 };
 
 /// How a score told two sets of items apart.
@@ -76,10 +85,5 @@ std::vector<ScoreResult> compare(const std::vector<Score>& inside, const std::ve
 
 /// "0.137 (0.863 reversed)" where a score points backwards, else "0.993".
 std::string auroc_text(const Roc& roc);
-
-/// One sentence, with its numbers, on how the recommended score did against the baselines, each in the better of its
-/// two directions: it beats every one (all leads have intervals above 0), one of them beats it (a lead has an interval
-/// below 0), or so few items show no difference to at least one.
-std::string verdict(const std::vector<ScoreResult>& results);
 
 }  // namespace segre

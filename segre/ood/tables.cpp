@@ -60,9 +60,14 @@ std::string aligned(const TextTable& table) {
     for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
   std::ostringstream out;
   const auto write_line = [&](const std::vector<std::string>& cells) {
-    for (size_t k = 0; k < cells.size(); ++k)
-      out << (k > 0 ? "  " : "") << (k > 0 ? std::right : std::left) << std::setw(static_cast<int>(widths[k]))
-          << cells[k];
+    for (size_t k = 0; k < cells.size(); ++k) {
+      out << (k > 0 ? "  " : "");
+      if (table.words_last && k + 1 == cells.size()) {
+        out << cells[k];
+      } else {
+        out << (k > 0 ? std::right : std::left) << std::setw(static_cast<int>(widths[k])) << cells[k];
+      }
+    }
     out << '\n';
   };
   write_line(table.header);

@@ -27,10 +27,11 @@ void write_auroc_csv(std::ostream& out, const std::vector<ScoreResult>& results)
 struct TextTable {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
+  bool words_last = false;  ///< the last column is text
 };
 TextTable auroc_table(const std::vector<ScoreResult>& results);
 
-/// Columns aligned with spaces, the first to the left, the others to the right.
+/// Columns aligned with spaces, the first and a last one of words to the left, the others to the right.
 std::string aligned(const TextTable& table);
 
 }  // namespace segre

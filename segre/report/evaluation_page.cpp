@@ -65,8 +65,8 @@ void show_memorisation(Page& page, const EvaluationData& data, const Evaluation&
   page.heading("Nearest training items");
   page.text(
       "Distance is the number of variables whose labels differ; all training items are searched, and of equally near "
-      "ones the first is taken. Training items that occur several times count as often. A model that memorises has "
-      "samples nearer to the training items than held-out items are.");
+      "ones the first is taken. Training items that occur several times count as often. Held-out items show how near "
+      "an item comes that was not copied; whether samples are nearer is in the table above.");
   show(page, nearest_distances(evaluation));
   if (data.space.layout() != Layout::image) return;
   show(page, first_neighbours(data, evaluation));

@@ -46,6 +46,9 @@ TEST(CliData, InspectFindsWhatIsMissingInTheLastRows) {
   EXPECT_TRUE(contains(whole.out, ", missing <0.01%\n"));
   const auto part = run_program({"data", "inspect", source, "--items", "1000"});
   EXPECT_TRUE(contains(part.out, "\nmissing    none in these\nlooked at  the first 1000 items\n"));
+  EXPECT_EQ(run_program({"data", "inspect", source, "--items", "0"}).out, whole.out) << "0 is all";
+  EXPECT_EQ(run_program({"data", "inspect", "coupled", "--items", "0"}).err,
+            "segre: coupled: has no end; say how many items with --items\n");
 }
 
 TEST(CliData, InspectWritesAPictureAndAConfigThatIsRead) {

@@ -76,6 +76,14 @@ TEST_F(CliEvaluate, PrintsATableAndWritesItsFiles) {
   EXPECT_FALSE(fs::exists(file("out") / "neighbours.png"));
 }
 
+TEST_F(CliEvaluate, ZeroItemsAreAll) {
+  const auto data = "csv:" + file("held.csv").string();
+  EXPECT_TRUE(contains(evaluate(data, {"--items", "7"}).err, "held against 7 items"));
+  EXPECT_TRUE(contains(evaluate(data, {"--items", "0"}).err, "held against 40 items"));
+  fs::remove_all(file("out"));
+  EXPECT_EQ(evaluate_error(data, {"--items", "1"}), "--data " + data + ": has 1 item, at least 2 are needed");
+}
+
 TEST_F(CliEvaluate, TheSeedDecides) {
   const auto data = "csv:" + file("held.csv").string();
   const auto first = evaluate(data, {"--seed", "5"}).out;

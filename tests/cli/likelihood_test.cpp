@@ -157,6 +157,11 @@ TEST_F(CliLikelihood, ConvergenceWritesItsCurve) {
   EXPECT_EQ(rows[0].fields[0], "draws");
   EXPECT_EQ(rows.back().fields[0], "10");
   EXPECT_TRUE(fs::exists(out / "convergence.html"));
+  write_text(folder_ / "items.csv", "sky,ground\nrain,wet\nrain,dry\n");
+  const auto all =
+      run_program({"convergence", (folder_ / "run").string(), "--data", "csv:" + (folder_ / "items.csv").string(),
+                   "--items", "0", "--draws", "4", "--out", out.string()});
+  EXPECT_TRUE(contains(all.err, " 2 items of csv:")) << all.err;
 }
 
 }  // namespace

@@ -45,6 +45,8 @@ arguments() {
     likelihood:short) args=(likelihood "$r" --enumerate --samples 0) ;;
     ood:endless) args=(ood "$r" --inside coupled --outside coupled --items 100000000) ;;
     ood:short) args=(ood "$r" --inside coupled --outside coupled --items 9 --calibration 9) ;;
+    outliers:endless) args=(outliers "$r" --data coupled --items 9 --error 1e-9 --times 400000000) ;;
+    outliers:short) args=(outliers "$r" --data coupled --items 9 --calibration 9 --error 1) ;;
     evaluate:endless) args=(evaluate "$r" --data coupled --count 1000000000) ;;
     evaluate:short) args=(evaluate "$r" --data coupled --count 9 --items 9) ;;
     convergence:endless) args=(convergence "$r" --data coupled --draws 1000000000) ;;
@@ -105,8 +107,8 @@ left() {
 failed=0
 complain() { echo "  WRONG: $1"; failed=$((failed + 1)); }
 printf '%-12s %-16s %-5s %-22s %s\n' command form exit when "left behind"
-for command in train sample samplers likelihood ood evaluate convergence export demo inspect fetch; do
-  case $command in sample | likelihood) kind=file ;; *) kind=folder ;; esac
+for command in train sample samplers likelihood ood outliers evaluate convergence export demo inspect fetch; do
+  case $command in sample | likelihood | outliers) kind=file ;; *) kind=folder ;; esac
   for form in "new" "trailing slash" "missing folder" "read-only" "symlink" "-" "/dev/full" "/dev/null" "pipe" \
               "existing file" "existing folder" "full disk"; do
     if [ "$form" = "full disk" ] && [ "$have_full" = 0 ]; then

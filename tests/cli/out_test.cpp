@@ -10,6 +10,7 @@
 #include <memory>
 #include <thread>
 
+#include "segre/core/progress.h"
 #include "segre/io/files.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
@@ -150,6 +151,10 @@ TEST_F(CliOut, ASignalLeavesNothingUnfinishedBehind) {
       {"likelihood", r, "--enumerate", "--samples", "1000000000", "--out", file("l.csv").string()},
       {"ood", r, "--inside", "coupled", "--outside", "coupled", "--items", "100000000", "--out", file("o").string()},
       {"evaluate", r, "--data", "coupled", "--count", "1000000000", "--out", file("e/f").string()},
+      {"outliers", r, "--data", "coupled", "--items", "9", "--error", "1e-9", "--times", "400000000", "--out",
+       file("w.csv").string()},
+      {"samplers", r, "--count", "100000000", "--out", file("m").string()},
+      {"convergence", r, "--data", "coupled", "--draws", "1000000000", "--out", file("c").string()},
   };
   int number = SIGINT;
   for (const auto& command : begun) {
@@ -157,7 +162,9 @@ TEST_F(CliOut, ASignalLeavesNothingUnfinishedBehind) {
     wait_for_an_entry(folder());
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     program.signal(number);
+    const double signalled = now_seconds();
     const auto result = program.wait();
+    EXPECT_LT(now_seconds() - signalled, 1.0) << command[0];
     EXPECT_EQ(result.exit_code, 128 + number) << command[0] << result.err;
     EXPECT_TRUE(fs::is_empty(folder())) << command[0];
     number = number == SIGINT ? SIGTERM : SIGINT;

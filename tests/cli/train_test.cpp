@@ -62,6 +62,26 @@ TEST(CliTrain, ABadSetIsNamed) {
   EXPECT_EQ(train_error({"--set", "train.lrr=1"}), "--set: unknown key train.lrr; the nearest known key is train.lr");
 }
 
+TEST(CliTrain, SeveralAssignmentsMayFollowOneSet) {
+  const ScratchFolder folder;
+  const auto config = (folder / "my.toml").string();
+  write_text(config, "[net]\nkind = \"mlp\"\nhidden = [8]\n");
+  // What is no assignment is what it always was: the config.
+  const auto result = run_program({"train", "--set", "train.steps=3", "train.batch=64", config, "--data", "coupled",
+                                   "--out", (folder / "run").string(), "--set", "train.lr=0.25", "seed=7"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string used = read_file(folder / "run" / "config.toml");
+  for (const char* line : {"steps = 3\n", "batch = 64\n", "lr = 0.25\n", "seed = 7\n", "hidden = [8]\n"})
+    EXPECT_TRUE(contains(used, line)) << line;
+  EXPECT_EQ(train_error({"--set", "train.lr=0.25", "train.lrr=1"}),
+            "--set: unknown key train.lrr; the nearest known key is train.lr");
+  const auto described = run_program({"describe", "--data", "coupled", "--set", "net.kind=mlp", "net.hidden=[8]"});
+  EXPECT_EQ(described.exit_code, 0) << described.err;
+  const auto sampled = run_program({"sample", (folder / "run").string(), "--count", "2", "--out", "-", "--set",
+                                    "sample.stop=end", "sample.steps=4"});
+  EXPECT_EQ(sampled.exit_code, 0) << sampled.err;
+}
+
 TEST(CliTrain, ABadSourceIsNamed) {
   EXPECT_EQ(train_error({}, "cupled"),
             "data source 'cupled' is not one of coupled, mixture, pinwheel, glyphs, streets, joint:FILE.csv, csv:FILE, "

@@ -91,11 +91,27 @@ TEST(Evaluation, CopiesOfTrainingItemsAreReported) {
   EXPECT_EQ(copies.value.value, 1.0);
   EXPECT_EQ(copies.reference.value, 0.0);
   EXPECT_EQ(copies.differs, true);
+  EXPECT_TRUE(copies.note.ends_with("; more than held-out items: the model repeats training items")) << copies.note;
+  EXPECT_EQ(named(found, "chance that a sample is nearer").note,
+            "nearer than held-out items: it memorises, or its samples are too plain");
   EXPECT_EQ(named(found, "chance that a sample is nearer").value.value, 1.0);
   EXPECT_EQ(found.of_samples.row.sizes(), (std::vector<int64_t>{100, 3}));
   EXPECT_TRUE(torch::equal(found.of_samples.row.select(1, 0), torch::arange(100)));
   EXPECT_TRUE(has(found, "pixels off the background, mean"));
   EXPECT_TRUE(has(found, "share of neighbouring pixels that differ"));
+}
+
+TEST(Evaluation, NothingIsSaidOfRepeatingWhereHeldOutItemsRepeatMore) {
+  const Space space = Space::uniform(Layout::image, {6, 6}, 2);
+  const auto train = test::some_labels(space, 300, 1).to(torch::kUInt8);
+  const auto other = test::some_labels(space, 200, 2).to(torch::kUInt8);
+  const auto fewer = evaluate({space, other, train.slice(0, 0, 100), train, 300, nullptr}, {});
+  EXPECT_TRUE(named(fewer, "exact copies").note.ends_with("; fewer than held-out items"));
+  EXPECT_EQ(named(fewer, "chance that a sample is nearer").note,
+            "farther than held-out items: its samples are odder than they should be");
+  const auto same = evaluate({space, other, other, train, 300, nullptr}, {});
+  EXPECT_TRUE(named(same, "exact copies").note.ends_with("; as many as held-out items, as far as can be told"));
+  EXPECT_EQ(named(same, "chance that a sample is nearer").note, "as near as held-out items, as far as can be told");
 }
 
 TEST(Evaluation, NamesWhereTheLargestDifferenceIs) {

@@ -92,7 +92,12 @@ TEST(OutsideReport, ATableHasNoPictures) {
   const ScratchFolder folder;
   write(folder, made_up(test::mixed_space(), 12));
   EXPECT_FALSE(std::filesystem::exists(folder / "items.png"));
-  EXPECT_EQ(read_file(folder / "report.html").find("<figure>"), std::string::npos);
+  const std::string html = read_file(folder / "report.html");
+  EXPECT_EQ(html.find("<figure>"), std::string::npos);
+  EXPECT_EQ(html.find("Raw likelihood misleads"), std::string::npos) << "rows have no thin strokes";
+  EXPECT_EQ(html.find("compressed"), std::string::npos);
+  EXPECT_TRUE(contains(html, "how surprising the combination is"));
+  EXPECT_TRUE(contains(html, "The recommended score, in nats."));
 }
 
 TEST(OutsideReport, HistogramsHaveAllItemsOnCommonBins) {
@@ -117,6 +122,13 @@ TEST(OutsideTable, IsAlignedAndShowsWhatPointsBackwards) {
             "score            family                     AUROC      95% interval       FPR at 95% recall\n"
             "short          baseline  0.1370 (0.8630 reversed)  0.1000 to 0.2000  0.500 (0.410 to 0.600)\n"
             "a longer name     ratio                    0.9900  0.9800 to 1.0000  0.010 (0.000 to 0.020)\n");
+}
+
+TEST(OutsideTable, WordsInTheLastColumnStandToTheLeft) {
+  EXPECT_EQ(aligned({{"rank", "score", "why"}, {{"1", "2.50", "a b c"}, {"10", "12.25", "d"}}, /*words_last=*/true}),
+            "rank  score  why\n"
+            "1      2.50  a b c\n"
+            "10    12.25  d\n");
 }
 
 }  // namespace

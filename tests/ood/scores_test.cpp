@@ -3,6 +3,7 @@
 #include "segre/core/text.h"
 #include "segre/data/label_counts.h"
 #include "segre/likelihood/free_bound.h"
+#include "segre/ood/verdict.h"
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
@@ -140,65 +141,33 @@ TEST(OutsideScores, TellTheExactFlowsItemsFromOthers) {
   EXPECT_GT(auroc_of(results, "recommended"), 0.8);
 }
 
-TEST(OutsideScores, ATableIsMeasuredWithoutSharedLabels) {
+TEST(OutsideScores, ATableHasNoScoresThatWereMadeForPictures) {
   const Space space = test::mixed_space();
   const auto train = test::some_labels(space, 40);
   const auto nats = 5.0 + test::noise({40}, 60);
-  const OutsideScores make(space, counts_of(space, train), train, nats);
+  const auto counts = counts_of(space, train);
+  const OutsideScores make(space, counts, train, nats);
   const auto scores = make(train, nats);
-  EXPECT_EQ(scores.front().key, "recommended");
-  for (const Score& score : scores) EXPECT_EQ(score.key.find("own"), std::string::npos);
-  EXPECT_TRUE(contains(make.how_recommended(), "On 40 training items, log nats = "));
+  std::vector<std::string> keys;
+  for (const Score& score : scores) keys.push_back(score.key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"recommended", "nats", "ratio_independent", "typicality", "uncommon",
+                                            "independent"}));
+  // How surprising the combination is: the labels by themselves are taken off.
+  const auto independent = simple_models(space, counts)[0].of(train);
+  EXPECT_LT(test::max_difference(named(scores, "recommended").values, nats - independent), 1e-12);
+  EXPECT_TRUE(torch::equal(make.recommended_error(nats, 0.1 * nats), 0.1 * nats)) << "counted shares have no noise";
+  EXPECT_TRUE(make.how_recommended().starts_with("The recommended score is the row's nats less those of independent"));
 }
 
-ScoreResult result(ScoreFamily family, const std::string& name, double auroc, const Estimate& lead = {0.0, 0.0, 0.0}) {
-  return {name, name, family, {auroc, auroc, auroc, 0.0}, lead, 1000, 500};
-}
-
-TEST(Verdict, SaysWhenEveryBaselineIsBeaten) {
-  EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.95), result(ScoreFamily::bound, "nats", 0.99),
-                     result(ScoreFamily::baseline, "ink", 0.8, {0.15, 0.12, 0.18}),
-                     result(ScoreFamily::baseline, "edges", 0.7, {0.25, 0.2, 0.3})}),
-            "The recommended score (AUROC 0.9500) beats every baseline; the best is 'ink' 0.8000, the lead over it "
-            "0.1500 (95% interval 0.1200 to 0.1800).");
-}
-
-TEST(Verdict, SaysWhenABaselineWins) {
-  const auto ours = result(ScoreFamily::recommended, "ours", 0.95);
-  EXPECT_EQ(verdict({ours, result(ScoreFamily::baseline, "ink", 0.8, {0.15, 0.12, 0.18}),
-                     result(ScoreFamily::baseline, "edges", 0.96, {-0.01, -0.016, -0.004})}),
-            "A BASELINE WINS: 'edges' 0.9600 needs no model and is better than the recommended score, 0.9500, by "
-            "0.0100 (95% interval 0.0040 to 0.0160).");
-}
-
-TEST(Verdict, TheBestBaselineIsTheBestInItsBetterDirection) {
-  const auto ours = result(ScoreFamily::recommended, "ours", 0.95);
-  const auto ink = result(ScoreFamily::baseline, "ink", 0.02, {-0.03, -0.04, -0.02});
-  const auto edges = result(ScoreFamily::baseline, "edges", 0.97, {-0.02, -0.03, -0.01});
-  for (const auto& baselines : {std::vector{ink, edges}, std::vector{edges, ink}})
-    EXPECT_EQ(verdict({ours, baselines[0], baselines[1]}),
-              "A BASELINE WINS: 'ink' 0.0200 (0.9800 reversed) needs no model and is better than the recommended "
-              "score, 0.9500, by 0.0300 (95% interval 0.0200 to 0.0400); its direction was seen only with the outside "
-              "data.");
-  EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.9),
-                     result(ScoreFamily::baseline, "edges", 0.6, {0.3, 0.25, 0.35}),
-                     result(ScoreFamily::baseline, "ink", 0.3, {0.2, 0.15, 0.25})}),
-            "The recommended score (AUROC 0.9000) beats every baseline; the best is 'ink' 0.3000 (0.7000 reversed), "
-            "the lead over it 0.2000 (95% interval 0.1500 to 0.2500).");
-}
-
-TEST(Verdict, ADifferenceWithinItsIntervalIsNotAWin) {
-  EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.505),
-                     result(ScoreFamily::baseline, "ink", 0.501, {0.004, -0.02, 0.028})}),
-            "NO DIFFERENCE to a baseline that 1000 inside and 500 outside items can show: the recommended score has "
-            "AUROC 0.5050, 'ink' 0.5010 needs no model; the lead is 0.0040 (95% interval -0.0200 to 0.0280).");
-  // Nor one to the other side.
-  EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.95),
-                     result(ScoreFamily::baseline, "ink", 0.04, {-0.01, -0.03, 0.01}),
-                     result(ScoreFamily::baseline, "edges", 0.8, {0.15, 0.12, 0.18})}),
-            "NO DIFFERENCE to a baseline that 1000 inside and 500 outside items can show: the recommended score has "
-            "AUROC 0.9500, 'ink' 0.0400 (0.9600 reversed) needs no model; the lead is -0.0100 (95% interval -0.0300 to "
-            "0.0100); its direction was seen only with the outside data.");
+TEST(OutsideScores, ErrorsOfTheRecommendedScoreAreItsSlopeTimesThoseOfTheNats) {
+  const OutsideScores make = calibrated();
+  const auto labels = images(6, 0.1, 0.5, 80);
+  const auto nats = torch::tensor({0.5, 0.9, 1.1, 3.0, 10.0, 200.0}, torch::kFloat64);
+  constexpr double kStep = 1e-6;
+  const auto moved = named(make(labels, nats + kStep), "recommended").values;
+  const auto slope = (moved - named(make(labels, nats), "recommended").values) / kStep;
+  const auto error = make.recommended_error(nats, torch::full({6}, 0.1, torch::kFloat64));
+  EXPECT_LT(test::max_difference(error, 0.1 * slope), 1e-5 * error.max().item<double>());
 }
 
 Score score_of(ScoreFamily family, const std::vector<double>& values) {
@@ -245,7 +214,8 @@ TEST(Compare, TwoItemsApartAreNotEnoughForAWin) {
       compare({score_of(ScoreFamily::recommended, {1.0, 2.0}), score_of(ScoreFamily::baseline, {7.0, 7.0})},
               {score_of(ScoreFamily::recommended, {3.0, 4.0}), score_of(ScoreFamily::baseline, {7.0, 7.0})});
   EXPECT_EQ(results[1].lead.value, 0.5);
-  EXPECT_TRUE(verdict(results).starts_with("NO DIFFERENCE to a baseline that 2 inside and 2 outside items can show"));
+  EXPECT_TRUE(verdict(results).starts_with("NOT TOLD APART: the recommended score has AUROC 1.0000 (95% interval "))
+      << verdict(results);
 }
 
 TEST(OutsideScores, RefusesItemsThatAreNotOfTheSpaceOrHaveNoNats) {

@@ -1,0 +1,126 @@
+#include "segre/ood/outliers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+
+#include "segre/core/error.h"
+#include "segre/core/text.h"
+#include "segre/io/csv.h"
+#include "segre/likelihood/scores.h"
+#include "segre/ood/rare_pairs.h"
+
+namespace segre {
+namespace {
+
+constexpr int kScoreDigits = 9;  // of a CSV: more than the noise of any score
+
+std::string place_of(const OddRows& rows, int64_t item) {
+  const std::string& place = rows.places[static_cast<size_t>(item)];
+  return place.empty() ? concat("item ", item) : place;
+}
+
+int64_t variable_of(const OddRows& rows, int64_t item) { return rows.variable[item].item<int64_t>(); }
+
+const RarePair* pair_of(const OddRows& rows, int64_t item) {
+  if (rows.pairs.empty() || !rows.pairs[static_cast<size_t>(item)]) return nullptr;
+  return &*rows.pairs[static_cast<size_t>(item)];
+}
+
+std::string pair_text(const OddRows& rows, int64_t item, const RarePair& pair) {
+  return describe(pair, rows.space, rows.labels[item]);
+}
+
+}  // namespace
+
+torch::Tensor percentiles_among(const torch::Tensor& scores, const torch::Tensor& training_scores) {
+  const auto sorted = std::get<0>(training_scores.sort());
+  return torch::searchsorted(sorted, scores).to(torch::kFloat64) * (100.0 / static_cast<double>(sorted.numel()));
+}
+
+torch::Tensor oddest_first(const torch::Tensor& scores) {
+  return torch::argsort(scores, /*stable=*/true, /*dim=*/0, /*descending=*/true);
+}
+
+void write_outliers_csv(std::ostream& out, const OddRows& rows) {
+  const int64_t n = rows.space.layout() == Layout::table ? rows.space.n_variables() : 0;
+  out << "rank,item,place,score,std_error,percentile,column,pair,pair_seen,pair_expected,nats,nats_error,independent";
+  for (int64_t i = 0; i < n; ++i) out << ',' << csv_field(rows.space.variable_name(i));
+  out << '\n' << std::setprecision(kScoreDigits);
+  const auto order = oddest_first(rows.score);
+  for (int64_t k = 0; k < order.numel(); ++k) {
+    const int64_t item = order[k].item<int64_t>();
+    out << k + 1 << ',' << item << ',' << csv_field(rows.places[static_cast<size_t>(item)]);
+    const auto put = [&](const torch::Tensor& column) { out << ',' << column[item].item<double>(); };
+    for (const auto* column : {&rows.score, &rows.std_error, &rows.percentile}) put(*column);
+    out << ',' << (rows.variable.defined() ? csv_field(rows.space.variable_name(variable_of(rows, item))) : "");
+    if (const auto* pair = pair_of(rows, item)) {
+      out << ',' << csv_field(pair_text(rows, item, *pair)) << ',' << pair->seen << ',' << pair->expected;
+    } else {
+      out << ",,,";
+    }
+    for (const auto* column : {&rows.nats, &rows.nats_error, &rows.independent}) put(*column);
+    for (int64_t i = 0; i < n; ++i)
+      out << ',' << csv_field(rows.space.label_name(i, rows.labels[item][i].item<int64_t>()));
+    out << '\n';
+  }
+}
+
+TextTable outliers_table(const OddRows& rows, int64_t top) {
+  TextTable table{{"rank", "where", "score", "std error", "percentile"}, {}, /*words_last=*/!rows.pairs.empty()};
+  if (rows.variable.defined()) table.header.push_back("odd label");
+  if (!rows.pairs.empty()) table.header.push_back(concat("rarest pair (of ", rows.n_paired, " training rows)"));
+  const auto order = oddest_first(rows.score);
+  for (int64_t k = 0; k < std::min(top, order.numel()); ++k) {
+    const int64_t item = order[k].item<int64_t>();
+    table.rows.push_back({concat(k + 1), place_of(rows, item), fixed(rows.score[item].item<double>(), 2),
+                          fixed(rows.std_error[item].item<double>(), 2),
+                          fixed(rows.percentile[item].item<double>(), 1)});
+    if (rows.variable.defined()) {
+      const int64_t i = variable_of(rows, item);
+      table.rows.back().push_back(
+          concat(rows.space.variable_name(i), " = ", rows.space.label_name(i, rows.labels[item][i].item<int64_t>())));
+    }
+    if (rows.pairs.empty()) continue;
+    const auto* pair = pair_of(rows, item);
+    table.rows.back().push_back(pair == nullptr ? ""
+                                                : concat(pair_text(rows, item, *pair), ": ", pair->seen, ", ",
+                                                         std::llround(pair->expected), " expected"));
+  }
+  return table;
+}
+
+std::string unseen_pairs_text(const OddRows& rows) {
+  constexpr size_t kNamed = 20;
+  std::vector<std::string> ranks;
+  const auto order = oddest_first(rows.score);
+  for (int64_t k = 0; k < order.numel(); ++k) {
+    const auto* pair = pair_of(rows, order[k].item<int64_t>());
+    if (pair != nullptr && pair->seen == 0) ranks.push_back(concat(k + 1));
+  }
+  if (ranks.empty()) return "";
+  const size_t count = ranks.size();
+  ranks.resize(std::min(count, kNamed));
+  return concat(count, " of ", order.numel(), " rows have a pair of labels that none of ", rows.n_paired,
+                " training rows had, and not by chance: rank ", join(ranks, ", "), count > kNamed ? ", ..." : "");
+}
+
+std::string order_warning(const OddRows& rows, int64_t top) {
+  const auto order = oddest_first(rows.score);
+  const auto first = order.slice(0, 0, std::min(top, order.numel()));
+  const DistinctItems distinct = distinct_items(rows.labels.index_select(0, first));
+  const int64_t count = distinct.labels.size(0);
+  if (count < 2) return "";
+  // Which of the first rows stands for each different one.
+  auto which = torch::empty({count}, torch::kInt64);
+  for (int64_t k = first.numel() - 1; k >= 0; --k) which[distinct.place[k].item<int64_t>()] = first[k];
+  const double variance = rows.score.index_select(0, which).var(/*unbiased=*/true).item<double>();
+  const double noise = rows.std_error.index_select(0, which).square().mean().item<double>();
+  // What is seen of their differences is the true ones and the noise together.
+  if (variance > 2.0 * noise) return "";
+  return concat("The order of the first ", first.numel(), " rows is mostly chance: their scores differ by ",
+                fixed(std::sqrt(variance), 2), " (standard deviation) and are known to ", fixed(std::sqrt(noise), 2),
+                " each; a smaller --error tells more.");
+}
+
+}  // namespace segre

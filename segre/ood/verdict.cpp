@@ -1,0 +1,83 @@
+#include "segre/ood/verdict.h"
+
+#include <algorithm>
+
+#include "segre/core/error.h"
+#include "segre/core/text.h"
+
+namespace segre {
+namespace {
+
+// Where the recommended score stands beside a baseline.
+enum class Standing { behind, level, about_equal, ahead };
+
+double best_direction(const Roc& roc) { return std::max(roc.auroc, 1.0 - roc.auroc); }
+
+Standing standing(const ScoreResult& recommended, const ScoreResult& baseline) {
+  const Estimate& lead = baseline.lead;
+  if (lead.low > 0.0) {
+    const bool worth = lead.value >= kLeadWorthAWord * (1.0 - best_direction(baseline.roc));
+    return worth ? Standing::ahead : Standing::about_equal;
+  }
+  if (lead.high < 0.0) {
+    const bool worth = -lead.value >= kLeadWorthAWord * (1.0 - recommended.roc.auroc);
+    return worth ? Standing::behind : Standing::about_equal;
+  }
+  return Standing::level;
+}
+
+// The best of the baselines of a standing; nullptr if there is none.
+const ScoreResult* best_of(const std::vector<ScoreResult>& results, const ScoreResult& recommended, Standing wanted) {
+  const ScoreResult* best = nullptr;
+  for (const ScoreResult& result : results) {
+    if (result.family != ScoreFamily::baseline || standing(recommended, result) != wanted) continue;
+    if (best == nullptr || best_direction(result.roc) > best_direction(best->roc)) best = &result;
+  }
+  return best;
+}
+
+// "0.0100 (95% interval 0.0040 to 0.0160)".
+std::string interval_text(double value, double low, double high) {
+  return concat(fixed(value, 4), " (95% interval ", fixed(low, 4), " to ", fixed(high, 4), ")");
+}
+
+std::string lead_text(const ScoreResult& baseline) {
+  return interval_text(baseline.lead.value, baseline.lead.low, baseline.lead.high);
+}
+
+// "'ink' 0.8000", "'ink' 0.0200 (0.9800 reversed)".
+std::string named_auroc(const ScoreResult& result) { return concat("'", result.name, "' ", auroc_text(result.roc)); }
+
+const char* hindsight(const ScoreResult& baseline) {
+  return baseline.roc.auroc < 0.5 ? "; its direction was seen only with the outside data" : "";
+}
+
+}  // namespace
+
+std::string verdict(const std::vector<ScoreResult>& results) {
+  const auto is = [](ScoreFamily family) { return [=](const ScoreResult& result) { return result.family == family; }; };
+  const auto found = std::find_if(results.begin(), results.end(), is(ScoreFamily::recommended));
+  if (found == results.end() || std::none_of(results.begin(), results.end(), is(ScoreFamily::baseline)))
+    fail("a verdict needs the recommended score and a baseline");
+  const std::string ours = fixed(found->roc.auroc, 4);
+  if (const auto* winner = best_of(results, *found, Standing::behind))
+    return concat("A BASELINE WINS: ", named_auroc(*winner),
+                  " needs no model and is better than the recommended score, ", ours, ", by ",
+                  interval_text(-winner->lead.value, -winner->lead.high, -winner->lead.low), hindsight(*winner), ".");
+  if (!(found->roc.low > 0.5))
+    return concat("NOT TOLD APART: the recommended score has AUROC ",
+                  interval_text(found->roc.auroc, found->roc.low, found->roc.high), ", and 0.5 is guessing.");
+  if (const auto* rival = best_of(results, *found, Standing::level))
+    return concat("NO DIFFERENCE to a baseline that ", rival->n_inside, " inside and ", rival->n_outside,
+                  " outside items can show: the recommended score has AUROC ", ours, ", ", named_auroc(*rival),
+                  " needs no model; the lead is ", lead_text(*rival), hindsight(*rival), ".");
+  if (const auto* equal = best_of(results, *found, Standing::about_equal))
+    return concat("HARDLY A DIFFERENCE to a baseline: the recommended score has AUROC ", ours, ", ",
+                  named_auroc(*equal), " needs no model; the lead, ", lead_text(*equal),
+                  ", is less than a tenth of what the lesser one gets wrong", hindsight(*equal), ".");
+  const auto* best = best_of(results, *found, Standing::ahead);
+  return concat("The recommended score (AUROC ", ours, ") beats every baseline; the best is ", named_auroc(*best),
+                ", the lead over it ", lead_text(*best), ".");
+}
+
+}  // namespace segre

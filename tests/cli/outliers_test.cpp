@@ -1,0 +1,119 @@
+// segre outliers, driven as users drive it.
+
+#include <cmath>
+
+#include "segre/io/csv.h"
+#include "segre/io/files.h"
+#include "tests/support/messages.h"
+#include "tests/support/program.h"
+
+namespace segre {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Arguments;
+using test::contains;
+using test::run_program;
+using test::ScratchFolder;
+using test::tiny_training;
+using test::write_text;
+using test::operator+;
+
+constexpr int kBadInput = 2;
+
+// A model of two columns that go together: sun with dry, rain with wet; and wind that comes as it likes.
+class CliOutliers : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string text = "sky,ground,wind\n";
+    for (int k = 0; k < 60; ++k)
+      text += std::string(k % 2 == 0 ? "sun,dry," : "rain,wet,") + (k % 5 < 2 ? "yes\n" : "no\n");
+    write_text(folder_ / "t.csv", text);
+    const auto result = run_program(tiny_training(source("t.csv"), folder_ / "run", 800) +
+                                    Arguments{"--set", "net.hidden=[32]", "--set", "train.lr=0.01"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    // Line 4 has a combination that training never had; line 3 is blank.
+    write_text(folder_ / "new.csv", "sky,ground,wind\nsun,dry,no\n\nsun,wet,no\nrain,wet,yes\nsun,dry,no\n");
+  }
+
+  std::string source(const std::string& name) const { return "csv:" + (folder_ / name).string(); }
+  test::ProgramResult outliers(const Arguments& more = {}) const {
+    return run_program(Arguments{"outliers", (folder_ / "run").string(), "--data", source("new.csv")} + more);
+  }
+  test::ProgramResult to_file(const Arguments& more = {}) const {
+    return outliers(Arguments{"--out", (folder_ / "odd.csv").string()} + more);
+  }
+  std::vector<CsvRow> table() const { return read_csv(folder_ / "odd.csv"); }
+  ScratchFolder folder_;
+};
+
+TEST_F(CliOutliers, PutsTheCombinationThatTrainingNeverHadFirst) {
+  const auto result = to_file();
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = table();
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows[0].fields, (std::vector<std::string>{"rank", "item", "place", "score", "std_error", "percentile",
+                                                      "column", "pair", "pair_seen", "pair_expected", "nats",
+                                                      "nats_error", "independent", "sky", "ground", "wind"}));
+  const auto& first = rows[1].fields;
+  EXPECT_EQ(first[0], "1");
+  EXPECT_EQ(first[1], "1");
+  EXPECT_EQ(first[2], (folder_ / "new.csv").string() + ":4") << "its line, blank ones counted";
+  EXPECT_EQ(first[5], "100") << "odder than all training rows";
+  EXPECT_EQ((std::vector<std::string>(first.begin() + 13, first.end())),
+            (std::vector<std::string>{"sun", "wet", "no"}));
+  EXPECT_TRUE(first[6] == "sky" || first[6] == "ground") << first[6];
+  EXPECT_EQ(first[7], "sky = sun with ground = wet");
+  EXPECT_EQ(first[8], "0");
+  // sun and wet are half of the rows each, no is three fifths; half a count is added to each.
+  EXPECT_NEAR(std::stod(first[12]), -2.0 * std::log(0.5) - std::log(36.5 / 61.0), 0.15) << "some rows were held out";
+  EXPECT_TRUE(result.out.starts_with("rank ")) << result.out;
+  EXPECT_TRUE(contains(result.out, "sky = sun with ground = wet: 0, ")) << result.out;
+  EXPECT_TRUE(contains(result.err, "1 of 4 rows have a pair of labels that none of ")) << result.err;
+  EXPECT_TRUE(contains(result.err, "; percentiles are among ")) << result.err;
+}
+
+TEST_F(CliOutliers, EqualRowsHaveOneScoreAndErrorsAreAsAskedFor) {
+  ASSERT_EQ(to_file({"--error", "0.05"}).exit_code, 0);
+  auto rows = table();
+  std::vector<std::string> equal;
+  for (size_t k = 1; k < rows.size(); ++k) {
+    EXPECT_LE(std::stod(rows[k].fields[4]), 0.05);
+    if (rows[k].fields[1] == "0" || rows[k].fields[1] == "3") equal.push_back(rows[k].fields[3]);
+  }
+  ASSERT_EQ(equal.size(), 2U);
+  EXPECT_EQ(equal[0], equal[1]);
+  const auto capped = to_file({"--error", "0.0001", "--times", "64"});
+  EXPECT_TRUE(contains(capped.err, "scored with 64 to 64 evaluations each")) << capped.err;
+  EXPECT_TRUE(contains(capped.err, "where 0.0001 was wanted")) << capped.err;
+}
+
+TEST_F(CliOutliers, WithoutAFileTheFirstRowsAreTheResult) {
+  const auto result = outliers({"--top", "2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 3) << "a header and two rows";
+  const auto piped = outliers({"--out", "-", "--items", "2"});
+  EXPECT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_TRUE(piped.out.starts_with("rank,item,place,score,")) << piped.out;
+  EXPECT_EQ(std::count(piped.out.begin(), piped.out.end(), '\n'), 3) << "a header and two items";
+}
+
+TEST_F(CliOutliers, TrainingDataThatAreGoneAreAskedFor) {
+  fs::rename(folder_ / "t.csv", folder_ / "moved.csv");
+  const auto result = to_file();
+  EXPECT_EQ(result.exit_code, kBadInput);
+  EXPECT_TRUE(contains(result.err, "); give them with --train SOURCE")) << result.err;
+  EXPECT_FALSE(fs::exists(folder_ / "odd.csv"));
+  EXPECT_EQ(to_file({"--train", source("moved.csv")}).exit_code, 0);
+}
+
+TEST_F(CliOutliers, SaysWhatIsWrong) {
+  EXPECT_EQ(outliers({"--error", "0"}).err, "segre: --error 0: expected nats above 0, such as 0.1\n");
+  write_text(folder_ / "new.csv", "sky,ground,wind\nhail,dry,no\nsun,dry,no\n");
+  const auto result = to_file();
+  EXPECT_EQ(result.exit_code, kBadInput);
+  EXPECT_TRUE(contains(result.err, "new.csv:2: column sky has the label 'hail', which training never saw"));
+}
+
+}  // namespace
+}  // namespace segre

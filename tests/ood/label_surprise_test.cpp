@@ -1,0 +1,98 @@
+#include "segre/ood/label_surprise.h"
+
+#include <cmath>
+
+#include "segre/data/label_counts.h"
+#include "segre/oracle/joint_oracle.h"
+#include "tests/support/reference.h"
+
+namespace segre {
+namespace {
+
+// Two binary variables that agree nine times of ten, and a third that is independent.
+JointTable agreeing() {
+  const Space space = test::binary_space(3);
+  const auto labelings = enumerate_labelings(space);
+  const auto agree = labelings.select(1, 0) == labelings.select(1, 1);
+  return make_joint_table(
+      space, labelings,
+      torch::where(agree, torch::full({8}, 0.225, torch::kFloat64), torch::full({8}, 0.025, torch::kFloat64)));
+}
+
+struct Setting {
+  JointOracle oracle{agreeing(), make_e_geodesic(0.01)};
+  Flow flow = flow_of(oracle);
+  torch::Tensor labels = oracle.table().labelings;
+  torch::Tensor counts = torch::full({6}, 1000, torch::kInt64);  // every label half of the time
+};
+
+// E[log p(x_0 | v_1)] for x_1 = `other`, by quadrature over the noise of v_1, which is what decides in this joint.
+double told_by_quadrature(bool agree) {
+  // With the distance r between corners in units of the noise, the log odds of x_1 given v_1 are r^2/2 on average, with
+  // variance r^2: evidence of a binary label in Gaussian noise.
+  const double r = LabelSurprise::kStrength;
+  double sum = 0.0, weight = 0.0;
+  for (int k = -4000; k <= 4000; ++k) {
+    const double z = k / 500.0;
+    const double w = std::exp(-0.5 * z * z);
+    const double odds = std::exp(0.5 * r * r + r * z);
+    const double right = odds / (1.0 + odds);  // probability of what x_1 is
+    const double p = agree ? 0.9 * right + 0.1 * (1.0 - right) : 0.1 * right + 0.9 * (1.0 - right);
+    sum += w * std::log(p);
+    weight += w;
+  }
+  return sum / weight;
+}
+
+TEST(LabelSurprise, OfAnExactFlowIsWhatBayesSays) {
+  const Setting s;
+  const auto found = label_surprise(s.flow, s.counts, s.labels, {.error = 0.01, .most = 1 << 14});
+  for (int64_t k = 0; k < 8; ++k) {
+    const bool agree = s.labels[k][0].item<int64_t>() == s.labels[k][1].item<int64_t>();
+    const double wanted = std::log(0.5) - told_by_quadrature(agree);
+    for (int64_t i = 0; i < 2; ++i)
+      EXPECT_NEAR(found.mean[k][i].item<double>(), wanted, 5.0 * found.std_error[k][i].item<double>() + 1e-3);
+    EXPECT_NEAR(found.mean[k][2].item<double>(), 0.0, 1e-3) << "nothing is known of the third";
+  }
+}
+
+TEST(LabelSurprise, ErrorsAreReachedAndTrue) {
+  const Setting s;
+  const auto exact = label_surprise(s.flow, s.counts, s.labels, {.error = 0.004, .most = 1 << 18, .seed = 99});
+  double squares = 0.0;
+  constexpr int kSeeds = 10;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const auto found = label_surprise(s.flow, s.counts, s.labels, {.error = 0.05, .seed = seed});
+    const auto odd = largest(found);
+    EXPECT_LE(odd.std_error.max().item<double>(), 0.05);
+    const auto off = (found.mean - exact.mean).slice(1, 0, 2) / found.std_error.slice(1, 0, 2);
+    squares += off.square().mean().item<double>() / kSeeds;
+  }
+  // 160 squares in standard errors, of which half are independent.
+  EXPECT_GT(squares, 0.5);
+  EXPECT_LT(squares, 1.8);
+}
+
+TEST(LabelSurprise, ARowsDependsOnTheRowAndTheSeedAlone) {
+  const Setting s;
+  const LabelSurpriseOptions options{.error = 100.0, .seed = 3};
+  const auto all = label_surprise(s.flow, s.counts, s.labels, options);
+  const auto one = label_surprise(s.flow, s.counts, s.labels.slice(0, 5, 6), options);
+  EXPECT_LT(test::max_difference(all.mean.slice(0, 5, 6), one.mean), 1e-6);
+  EXPECT_EQ(one.spent.item<int64_t>(), 64);
+  const auto other = label_surprise(s.flow, s.counts, s.labels, {.error = 100.0, .seed = 4});
+  EXPECT_GT(test::max_difference(all.mean, other.mean), 1e-3);
+}
+
+TEST(LabelSurprise, TheLargestIsNamed) {
+  const LabelSurprise surprise{test::tensor_of({1.0, 3.0, 2.0, -1.0, -3.0, -2.0}).view({2, 3}),
+                               test::tensor_of({0.1, 0.3, 0.2, 0.4, 0.5, 0.6}).view({2, 3}),
+                               torch::tensor({64, 64}, torch::kInt64)};
+  const auto odd = largest(surprise);
+  EXPECT_EQ(test::values_of(odd.value), (std::vector<double>{3.0, -1.0}));
+  EXPECT_EQ(test::values_of(odd.std_error), (std::vector<double>{0.3, 0.4}));
+  EXPECT_EQ(test::labels_of(odd.variable), (std::vector<int64_t>{1, 0}));
+}
+
+}  // namespace
+}  // namespace segre

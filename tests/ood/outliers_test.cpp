@@ -1,0 +1,88 @@
+#include "segre/ood/outliers.h"
+
+#include <sstream>
+
+#include "tests/support/reference.h"
+
+namespace segre {
+namespace {
+
+torch::Tensor doubles(const std::vector<double>& values) { return torch::tensor(values, torch::kFloat64); }
+
+OddRows three_rows(const std::vector<double>& errors) {
+  return {.space = Space::table({{"kind", 2, {"old", "new"}}, {"size, in m", 2, {"s", "m"}}}),
+          .labels = torch::tensor({{0, 0}, {1, 0}, {1, 1}}, torch::kInt64),
+          .places = {"t.csv:2", "t.csv:3", ""},
+          .score = doubles({-1.5, 4.25, 0.5}),
+          .std_error = doubles(errors),
+          .percentile = doubles({20.0, 100.0, 62.5}),
+          .variable = torch::tensor({0, 1, 0}, torch::kInt64),
+          .nats = doubles({1.0, 6.0, 2.0}),
+          .nats_error = doubles({0.5, 0.25, 0.5}),
+          .independent = doubles({2.5, 1.75, 1.5}),
+          .pairs = {std::nullopt, RarePair{0, 1, 0, 10.25}, std::nullopt},
+          .n_paired = 40};
+}
+
+TEST(Outliers, PercentilesCountTheTrainingItemsThatScoreLower) {
+  const auto found = percentiles_among(doubles({0.0, 2.0, 2.5, 9.0}), doubles({3.0, 2.0, 1.0, 2.0}));
+  EXPECT_EQ(test::values_of(found), (std::vector<double>{0.0, 25.0, 75.0, 100.0}));
+}
+
+TEST(Outliers, EqualScoresKeepTheirOrder) {
+  EXPECT_EQ(test::labels_of(oddest_first(doubles({1.0, 3.0, 1.0, 3.0}))), (std::vector<int64_t>{1, 3, 0, 2}));
+}
+
+TEST(Outliers, TheFileHasEveryRowWithItsOwnLabels) {
+  std::ostringstream out;
+  write_outliers_csv(out, three_rows({0.1, 0.125, 0.1}));
+  EXPECT_EQ(out.str(),
+            "rank,item,place,score,std_error,percentile,column,pair,pair_seen,pair_expected,nats,nats_error,"
+            "independent,kind,\"size, in m\"\n"
+            "1,1,t.csv:3,4.25,0.125,100,\"size, in m\",\"kind = new with size, in m = s\",0,10.25,6,0.25,1.75,new,s\n"
+            "2,2,,0.5,0.1,62.5,kind,,,,2,0.5,1.5,new,m\n"
+            "3,0,t.csv:2,-1.5,0.1,20,kind,,,,1,0.5,2.5,old,s\n");
+}
+
+TEST(Outliers, TheTableHasTheFirstRowsWithTheirOddLabelsAndRarestPairs) {
+  auto rows = three_rows({0.1, 0.125, 0.1});
+  EXPECT_EQ(aligned(outliers_table(rows, 2)),
+            "rank    where  score  std error  percentile       odd label  rarest pair (of 40 training rows)\n"
+            "1     t.csv:3   4.25       0.12       100.0  size, in m = s  kind = new with size, in m = s: 0, 10 "
+            "expected\n"
+            "2      item 2   0.50       0.10        62.5      kind = new  \n");
+  rows.pairs.clear();
+  rows.variable = {};
+  EXPECT_EQ(aligned(outliers_table(rows, 2)),
+            "rank    where  score  std error  percentile\n"
+            "1     t.csv:3   4.25       0.12       100.0\n"
+            "2      item 2   0.50       0.10        62.5\n");
+}
+
+TEST(Outliers, RowsWithAPairThatTrainingNeverHadAreNamedWhereverTheyRank) {
+  auto rows = three_rows({0.1, 0.1, 0.1});
+  EXPECT_EQ(unseen_pairs_text(rows),
+            "1 of 3 rows have a pair of labels that none of 40 training rows had, and not by chance: rank 1");
+  rows.pairs[0] = RarePair{0, 1, 0, 12.0};
+  rows.pairs[1]->seen = 1;
+  EXPECT_EQ(unseen_pairs_text(rows),
+            "1 of 3 rows have a pair of labels that none of 40 training rows had, and not by chance: rank 3");
+  rows.pairs.clear();
+  EXPECT_EQ(unseen_pairs_text(rows), "");
+}
+
+TEST(Outliers, AnOrderThatIsNoiseIsCalledSo) {
+  EXPECT_EQ(order_warning(three_rows({0.1, 0.1, 0.1}), 3), "");
+  // The scores' standard deviation is 2.92: noise of 2.06 each is half of its square, with which the warning begins.
+  EXPECT_EQ(order_warning(three_rows({2.0, 2.0, 2.0}), 3), "");
+  EXPECT_EQ(order_warning(three_rows({2.1, 2.1, 2.1}), 3),
+            "The order of the first 3 rows is mostly chance: their scores differ by 2.92 (standard deviation) and are "
+            "known to 2.10 each; a smaller --error tells more.");
+  EXPECT_EQ(order_warning(three_rows({9.0, 9.0, 9.0}), 1), "") << "one row has no order";
+  auto equal = three_rows({9.0, 9.0, 9.0});
+  equal.labels = torch::zeros({3, 2}, torch::kInt64);
+  EXPECT_EQ(order_warning(equal, 3), "") << "equal rows are one";
+}
+
+}  // namespace
+}  // namespace segre
