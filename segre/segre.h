@@ -92,6 +92,7 @@
 #include "segre/eval/total_variation.h"
 
 // gives: Page and Figures; out-of-distribution scores; Experiment (a config), RunDirectory, load_run, train_run
+#include "segre/experiment/recipe.h"
 #include "segre/experiment/run.h"
 #include "segre/ood/label_surprise.h"
 #include "segre/ood/outliers.h"
