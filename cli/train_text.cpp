@@ -90,7 +90,7 @@ void print_start(const TrainStart& start) {
 }
 
 void print_end(const TrainResult& result, const std::string& run, double seconds) {
-  if (result.new_steps == 0) {
+  if (result.new_steps == 0 && result.finished) {
     std::cerr << run << ": all " << result.steps
               << " steps were done before; nothing was done now (--set train.steps=N with a larger N, or --max-time, "
                  "trains on)\n";

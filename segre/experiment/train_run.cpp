@@ -54,9 +54,13 @@ void require_same_training(const std::filesystem::path& run, const CheckpointDes
 double independent_nats(const TrainingData& data) {
   if (!data.held_out.defined()) return std::numeric_limits<double>::quiet_NaN();
   const Space& space = data.source->space();
-  constexpr int64_t kLook = 100'000;
+  // Values looked at; what is generated takes far longer than what lies in memory.
+  constexpr int64_t kFound = 50'000'000;
+  constexpr int64_t kGenerated = 5'000'000;
+  constexpr int64_t kFewest = 200;  // items
   const int64_t n = data.source->n_items();
-  const auto counts = count_labels(*data.source, n == 0 ? kLook : std::min(n, kLook));
+  const int64_t most = std::max(kFewest, (n == 0 ? kGenerated : kFound) / space.n_variables());
+  const auto counts = count_labels(*data.source, n == 0 ? most : std::min(n, most));
   return simple_models(space, counts).front().of(data.held_out).mean().item<double>();
 }
 
@@ -64,6 +68,14 @@ double uniform_nats(const Space& space) {
   double nats = 0.0;
   for (int64_t i = 0; i < space.n_variables(); ++i) nats += std::log(static_cast<double>(space.n_labels(i)));
   return nats;
+}
+
+TrainResult facts_of(const TrainingData& data) {
+  return {.space = data.source->space(),
+          .n_items = data.source->n_items(),
+          .n_held_out = data.held_out.defined() ? data.held_out.size(0) : 0,
+          .independent_nats = independent_nats(data),
+          .uniform_nats = uniform_nats(data.source->space())};
 }
 
 // A time limit that leaves next to no steps is said before any is made.
@@ -119,14 +131,11 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
   experiment.train.epochs = 0;  // resolved
   const auto fingerprint = fingerprint_of(*source, experiment.data, experiment.validation, data.held_out);
   if (before) require_same_training(directory.path(), *before, experiment, source->space(), fingerprint);
-  TrainResult result{.space = source->space(),
-                     .n_items = data.source->n_items(),
-                     .n_held_out = data.held_out.defined() ? data.held_out.size(0) : 0,
-                     .independent_nats = independent_nats(data),
-                     .uniform_nats = uniform_nats(source->space())};
+  TrainResult result = facts_of(data);
   // What a killed run did not get to after its last step is still done, but nothing is changed.
   const bool complete = before && before->step == experiment.train.steps && !clock.limited();
-  const Pace pace = clock.limited() ? pace_within(experiment, options.field, *data.source, device, clock.left()) : Pace();
+  const Pace pace =
+      clock.limited() ? pace_within(experiment, options.field, *data.source, device, clock.left()) : Pace();
   experiment.watch.evaluations =
       resolve_evaluations(experiment, before, source->space(), clock.limited() ? clock.left() : 0.0, pace);
   RunDirectory run = directory;
@@ -150,8 +159,9 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
                  result.independent_nats, pace, clock, options.callbacks);
   loop.load(state);
   if (options.callbacks.on_start && !complete)
-    options.callbacks.on_start({experiment, source->space(), result.n_items, result.n_held_out, n_parameters(model.field()),
-                      trainer.n_steps(), loop.expected_steps(), options.max_seconds});
+    options.callbacks.on_start({experiment, source->space(), result.n_items, result.n_held_out,
+                                n_parameters(model.field()), trainer.n_steps(), loop.expected_steps(),
+                                options.max_seconds});
   result.steps = loop();
   result.finished = result.steps >= trainer.options().steps;
   result.new_steps = result.steps - (before ? before->step : 0);

@@ -16,8 +16,8 @@ struct TrainingData {
 TrainingData open_training_data(const Experiment& experiment, std::shared_ptr<DataSource> source);
 
 /// What "the run's training data" are to everything that comes after the training: the items it learned from, without
-/// those held out for validation, in the numbering of the model's space. Validation data of their own are not opened, so
-/// they need not exist any more.
+/// those held out for validation, in the numbering of the model's space. Validation data of their own are not opened,
+/// so they need not exist any more.
 std::shared_ptr<DataSource> open_learned_items(const Experiment& experiment, const Space& space);
 
 }  // namespace segre
