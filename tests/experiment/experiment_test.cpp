@@ -29,6 +29,7 @@ form = "velocity"
 
 [net]
 kind = "linear"
+custom = "mine"
 hidden = [3, 4]
 classes = 9
 batch_norm = true
@@ -60,6 +61,7 @@ clip = 1.5
 [watch]
 every = 21
 items = 22
+evaluations = 77
 grid = 23
 keep = 24
 save_seconds = 12.5
@@ -123,6 +125,7 @@ TEST(Experiment, KeysReachWhatTheyAreNamedAfter) {
   EXPECT_EQ(e.train.epochs, 6);
   EXPECT_EQ(e.train.adam.clip, 1.5);
   EXPECT_EQ(e.watch.every, 21);
+  EXPECT_EQ(e.watch.evaluations, 77);
   EXPECT_EQ(e.watch.keep, 24);
   EXPECT_EQ(e.watch.save_seconds, 12.5);
   EXPECT_EQ(e.train.schedule.lr, 0.001);

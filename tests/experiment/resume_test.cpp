@@ -88,11 +88,13 @@ const std::vector<std::vector<std::string>> kFixed{
     {"watch.items=100", "watch.items is 100 now and was 512"}};
 
 // Another value for each that may change.
-const std::vector<std::string> kFree{
-    "net.precision=float32",   "train.steps=20",         "train.epochs=3",       "train.lr=0.001", "train.warmup=3",
-    "train.schedule=constant", "train.clip=1",           "watch.every=3",        "watch.grid=4",   "watch.keep=1",
-    "watch.save_seconds=5",    "watch.tensorboard=true", "sample.sampler=euler", "sample.steps=3", "sample.stop=end",
-    "sample.t1=0.5",           "sample.readout=segre",   "sample.tolerance=0.01"};
+const std::vector<std::string> kFree{"net.precision=float32",  "train.steps=20",       "train.epochs=3",
+                                     "train.lr=0.001",         "train.warmup=3",       "train.schedule=constant",
+                                     "train.clip=1",           "watch.every=3",        "watch.evaluations=64",
+                                     "watch.grid=4",           "watch.keep=1",         "watch.save_seconds=5",
+                                     "watch.tensorboard=true", "sample.sampler=euler", "sample.steps=3",
+                                     "sample.stop=end",        "sample.t1=0.5",        "sample.readout=segre",
+                                     "sample.tolerance=0.01"};
 
 // Those that name data.
 const std::vector<std::string> kContents{"data.source=joint:elsewhere.csv", "data.validation=joint:elsewhere.csv"};
