@@ -1,5 +1,7 @@
 #include "segre/core/utf8.h"
 
+#include "segre/core/error.h"
+
 #include <gtest/gtest.h>
 
 namespace segre {
@@ -40,7 +42,7 @@ TEST(Utf8, MessagesShowAnyTextOnOneShortLine) {
   EXPECT_EQ(printable("caf\xe9"), "caf\\xe9");
   EXPECT_EQ(printable(std::string("a\nb\r\tc\0\x7f", 8)), "a\\nb\\r\\tc\\x00\\x7f");
   EXPECT_EQ(printable(std::string(60, 'x')), std::string(60, 'x'));
-  EXPECT_EQ(printable(std::string(61, 'x')), std::string(60, 'x') + "...");
+  EXPECT_EQ(printable(std::string(61, 'x')), concat(std::string(60, 'x'), "..."));
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ TEST(CustomField, ResumesToTheSameBits) {
   int64_t steps = 0;
   options.callbacks.stop = [&] { return ++steps > 5; };
   const RunDirectory part(folder / "part");
-  EXPECT_EQ(train_run(tiny_experiment(), part, options), 5);
-  EXPECT_EQ(train_run(tiny_experiment(), part, with_field(two_layers(), /*resume=*/true)), 12);
+  EXPECT_EQ(train_run(tiny_experiment(), part, options).steps, 5);
+  EXPECT_EQ(train_run(tiny_experiment(), part, with_field(two_layers(), /*resume=*/true)).steps, 12);
   EXPECT_TRUE(final_state(part.path()) == final_state(whole));
 }
 

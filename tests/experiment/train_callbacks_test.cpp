@@ -81,11 +81,11 @@ TEST(TrainCallbacks, StopEndsTheRunWithACheckpointToResumeFrom) {
   TrainRunOptions options;
   int64_t asked = 0;
   options.callbacks.stop = [&] { return ++asked > 7; };
-  EXPECT_EQ(train_run(tiny_experiment(), run, options), 7);
+  EXPECT_EQ(train_run(tiny_experiment(), run, options).steps, 7);
   EXPECT_EQ(load_run(run.path(), torch::kCPU).step, 7);
   options = {};
   options.resume = true;
-  EXPECT_EQ(train_run(tiny_experiment(), run, options), 12);
+  EXPECT_EQ(train_run(tiny_experiment(), run, options).steps, 12);
   EXPECT_TRUE(read_file(test::tensors_of(run.path())) == read_file(test::tensors_of(folder / "whole")));
 }
 
@@ -98,7 +98,7 @@ TEST(TrainCallbacks, AnExceptionLeavesARunThatCanBeResumed) {
   EXPECT_EQ(test::any_error([&] { train_run(tiny_experiment(), run, options); }), "enough");
   options = {};
   options.resume = true;
-  EXPECT_EQ(train_run(tiny_experiment(), run, options), 12);
+  EXPECT_EQ(train_run(tiny_experiment(), run, options).steps, 12);
 }
 
 TEST(TrainCallbacks, ATrainingCanBeSilent) {
@@ -137,11 +137,11 @@ TEST(TrainCallbacks, SignalsMayBeLeftToTheProgram) {
     if (++steps == 3) std::raise(SIGTERM);
     return false;
   };
-  EXPECT_EQ(train_run(tiny_experiment(), RunDirectory(folder / "listening"), options), 3) << "the training's own";
+  EXPECT_EQ(train_run(tiny_experiment(), RunDirectory(folder / "listening"), options).steps, 3) << "the training's own";
   EXPECT_EQ(g_own_signals, 0);
   steps = 0;
   options.callbacks.signals = false;
-  EXPECT_EQ(train_run(tiny_experiment(), RunDirectory(folder / "deaf"), options), 12);
+  EXPECT_EQ(train_run(tiny_experiment(), RunDirectory(folder / "deaf"), options).steps, 12);
   EXPECT_EQ(g_own_signals, 1);
   ::sigaction(SIGTERM, &before, nullptr);
 }
