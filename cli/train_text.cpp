@@ -28,7 +28,7 @@ std::string network(const Experiment& e) {
     case NetKind::unet:
       return concat("UNet with ", e.net.unet.channels, " channels");
     case NetKind::mlp:
-      return concat("MLP of ", e.net.hidden.size(), " layers");
+      return concat("MLP with ", e.net.hidden.size(), e.net.hidden.size() == 1 ? " hidden layer" : " hidden layers");
     case NetKind::latent_class:
       return concat("mixture of ", e.net.classes, " products");
     case NetKind::linear:

@@ -188,7 +188,7 @@ TEST(CliTrain, ResumeGoesOnWithMoreSteps) {
   ASSERT_EQ(run_program(tiny_training("coupled", folder / "run", 3) + constant).exit_code, 0);
   const auto result = run_program({"train", "--out", (folder / "run").string(), "--resume", "--set", "train.steps=6"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.err, "trained 6 steps in "));
+  EXPECT_TRUE(contains(result.err, "trained 3 steps in "));
   EXPECT_EQ(final_state(folder / "run"), final_state(folder / "whole"));
 }
 
@@ -249,18 +249,6 @@ TEST(CliTrain, ResumeRefusesWhatWasChangedInTheRunsConfigAndNeedsNone) {
   EXPECT_EQ(load_run(run, torch::kCPU).step, 4);
 }
 
-TEST(CliTrain, ResumeSaysWhenNothingIsLeftToDo) {
-  const ScratchFolder folder;
-  const auto run = folder / "run";
-  ASSERT_EQ(run_program(tiny_training("coupled", run, 2)).exit_code, 0);
-  const auto result = run_program({"train", "--out", run.string(), "--resume"});
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_TRUE(
-      contains(result.err, run.string() + ": all 2 steps are done; --set train.steps=N with a larger N trains on\n"));
-  EXPECT_EQ(resume_error(run, {"--set", "train.steps=1"}),
-            "train.steps is 1 and 2 steps are done; --set train.steps=N with a larger N trains on");
-}
-
 TEST(CliTrain, ResumeFollowsDataThatMovedAndRefusesDataThatChanged) {
   const ScratchFolder folder;
   const auto run = folder / "run";
@@ -287,10 +275,11 @@ TEST(CliTrain, SaysWhatItDoesHowGoodItIsAndWhatToTypeNext) {
   const auto run = (folder / "run").string();
   const auto result = run_program(tiny_training("coupled", run, 200));
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  for (const char* text : {"data      sequence of 2 variables with 2 labels; items are drawn without end, 512 held out",
-                           "network   MLP of 1 layers, ", "training  200 steps of ", "trained 200 steps in ",
-                           "held out  ", " nats per item (a bound on -log p, of 512 items)\n",
-                           "beside    1.386 if the positions were independent, 1.386 if all labels were alike\n"})
+  for (const char* text :
+       {"data      table of 2 variables with 2 labels each; items are drawn without end, 512 held out",
+        "network   MLP with 1 hidden layer, 204 parameters\n", "training  200 steps of ", "trained 200 steps in ",
+        "held out  ", " nats per item (a bound on -log p, of 512 items)\n",
+        "beside    1.386 if the columns were independent, 1.386 if all labels were alike\n"})
     EXPECT_TRUE(contains(result.err, text)) << text << "\n" << result.err;
   EXPECT_TRUE(contains(result.err, concat("next      segre sample ", run, " --count 1000 --out samples.csv\n")));
 }
