@@ -27,7 +27,7 @@ struct TrainProgress {
   int64_t total;            ///< steps there will be; under a time limit it changes on the way
   double loss;              ///< mean of the objective over the latest steps, at most 50 of them
   double seconds;           ///< since this part of the training began
-  double items_per_second;  ///< of this part, on average
+  double items_per_second;  ///< of this part's steps, without what validations and checkpoints take
 };
 
 /// What a validation found.

@@ -169,7 +169,8 @@ void TrainLoop::validate() {
     run_.mark_best(step, result.loss);
   }
   if (callbacks_.on_validation) callbacks_.on_validation({step, result, is_best});
-  const bool on_the_way = plan_.pictures && validations_.size() % kPictureEvery == 0;
+  const bool wanted = plan_.pictures || experiment_.watch.every > 0;
+  const bool on_the_way = wanted && validations_.size() % kPictureEvery == 0;
   if (on_the_way || step >= total()) picture_seconds_ = clock_.watch([&] { draw_samples(step); });
 }
 

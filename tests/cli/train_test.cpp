@@ -297,6 +297,8 @@ TEST(CliTrain, ResumingAFinishedRunSaysThatNothingWasDoneAndChangesNoConfig) {
                    "with a larger N, or --max-time, trains on)\n"));
   EXPECT_EQ(read_file(run / "config.toml"), config);
   EXPECT_EQ(read_file(run / "run.json"), info);
+  EXPECT_EQ(resume_error(run, {"--set", "train.steps=1"}),
+            "train.steps is 1 and 2 steps are done; --set train.steps=N with a larger N trains on");
 }
 
 TEST(CliTrain, AFinishedRunTrainsOnForATime) {

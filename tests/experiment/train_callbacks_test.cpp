@@ -48,7 +48,7 @@ TEST(TrainCallbacks, ProgressIsToldEveryFiftyStepsAndAtTheEnd) {
   EXPECT_EQ(last.total, 120);
   EXPECT_DOUBLE_EQ(last.loss, last_entry(run, "loss").at("loss")) << "of the last 20 steps";
   EXPECT_GT(last.seconds, 0.0);
-  EXPECT_NEAR(last.items_per_second, 120.0 * 32.0 / last.seconds, 1.0);
+  EXPECT_GE(last.items_per_second, 120.0 * 32.0 / last.seconds) << "checkpoints are no training";
 }
 
 TEST(TrainCallbacks, ValidationsAreToldWithTheirNumbers) {

@@ -147,7 +147,8 @@ TEST(TrainRun, ValidatesTheModelThatWillBeLoaded) {
     NamedTensors weights;
     for (const auto& [name, weight] : loaded.model.field().parameters()) weights[name] = weight.detach().clone();
     const double t1 = decision_time(loaded.model.space(), loaded.model.path());
-    Validation validation(loaded.model, open_source(e.data)->rows(0, e.watch.items), e.train.objective, t1);
+    Validation validation(loaded.model, open_source(e.data)->rows(0, e.watch.items), e.train.objective, t1,
+                          loaded.experiment.watch.evaluations);
     const auto found = entries(run, "validation_loss").back();
     EXPECT_EQ(found.at("step"), 60);
     EXPECT_EQ(found.at("validation_loss").get<double>(), validation(weights).loss) << "batch norm " << batch_norm;
