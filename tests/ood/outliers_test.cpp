@@ -52,7 +52,7 @@ TEST(Outliers, TheTableHasTheFirstRowsWithTheirOddLabelsAndRarestPairs) {
             "expected\n"
             "2      item 2   0.50       0.10        62.5      kind = new  \n");
   rows.pairs.clear();
-  rows.variable = {};
+  rows.variable = torch::Tensor();
   EXPECT_EQ(aligned(outliers_table(rows, 2)),
             "rank    where  score  std error  percentile\n"
             "1     t.csv:3   4.25       0.12       100.0\n"
