@@ -15,10 +15,14 @@ volatile std::sig_atomic_t g_signal = 0;
 struct sigaction g_before[2];
 constexpr int kAsked[2] = {SIGINT, SIGTERM};
 
+// A step of a large network may take a while: that the signal was heard is said at once.
+constexpr char kHeard[] = "\nstopping after this step; a second signal ends at once\n";
+
 void on_signal(int number) {
   const bool may_wait = number == SIGINT || number == SIGTERM;
   if (may_wait && g_guards > 0 && g_signal == 0) {
     g_signal = number;
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kHeard, sizeof kHeard - 1);
     return;
   }
   remove_registered();

@@ -2,8 +2,8 @@
 
 namespace segre {
 
-/// While alive, SIGINT and SIGTERM ask long work to stop at the next good moment instead of ending the program; a
-/// second signal ends it at once, with exit_code_of() it and without its temporary files.
+/// While alive, SIGINT and SIGTERM ask long work to stop at the next good moment instead of ending the program, which
+/// is said on stderr at once; a second signal ends it at once, with exit_code_of() it and without its temporary files.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -16,19 +16,19 @@ struct LabelSurpriseOptions {
 ///
 ///   surprise_i = log p_i(x_i) - E[log p(x_i | v without v_i)]
 ///
-/// p_i are the label shares of the training data, v is a noisy view of the row on the path, at the time when the
-/// distance between corners is kStrength times the noise, so that labels are mostly known and no single one rules out
-/// what training never had. Given v, the model's endpoint says p(x_i | v); less the evidence of v_i itself this is what
-/// the other labels say. For an exact model the expectation of surprise_i over rows of the training distribution is
-/// minus the information that v has of label i; one label that does not go with the others has a large surprise,
-/// however many of the others go together well. That is what tells it from -log p, in which the others' surprises are
-/// added up.
+/// p_i are the label shares of the training data, v is a noisy view of the row on the path, at the time when the scale
+/// kappa a/s of the corners is kStrength times the noise, so that labels are mostly known. Given v, the model's
+/// endpoint says p(x_i | v); less the evidence of v_i itself this is what the other labels say. For an exact model the
+/// expectation of surprise_i over rows of the training distribution is minus the information that v has of label i; one
+/// label that does not go with the others has a large surprise, however many of the others go together well. That is
+/// what tells it from -log p, in which the others' surprises are added up.
 struct LabelSurprise {
   torch::Tensor mean;       ///< [N, n] float64
   torch::Tensor std_error;  ///< [N, n] float64: of the noise
   torch::Tensor spent;      ///< [N] int64: evaluations of each row
 
-  /// On rows with planted pairs 2.0 and 3.0 are about equally good, 1.3 and 4.0 worse.
+  /// On rows with planted pairs 1.3 to 3.0 are about equally good; at 4.0 little is left of p(x_i | v) beside the
+  /// evidence of v_i itself, and rounding decides.
   static constexpr double kStrength = 2.0;
 };
 

@@ -13,13 +13,16 @@ enum class Standing { behind, level, about_equal, ahead };
 
 double best_direction(const Roc& roc) { return std::max(roc.auroc, 1.0 - roc.auroc); }
 
+// Whether it is better than guessing, in either direction.
+bool tells(const Roc& roc) { return roc.low > 0.5 || roc.high < 0.5; }
+
 Standing standing(const ScoreResult& recommended, const ScoreResult& baseline) {
   const Estimate& lead = baseline.lead;
   if (lead.low > 0.0) {
     const bool worth = lead.value >= kLeadWorthAWord * (1.0 - best_direction(baseline.roc));
     return worth ? Standing::ahead : Standing::about_equal;
   }
-  if (lead.high < 0.0) {
+  if (lead.high < 0.0 && tells(baseline.roc)) {
     const bool worth = -lead.value >= kLeadWorthAWord * (1.0 - recommended.roc.auroc);
     return worth ? Standing::behind : Standing::about_equal;
   }

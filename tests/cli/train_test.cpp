@@ -363,6 +363,7 @@ TEST(CliTrain, ASignalSavesAndResumeFinishesToTheSameBytes) {
     program.signal(signal);
     const auto stopped = program.wait();
     EXPECT_EQ(stopped.exit_code, 128 + signal) << stopped.err;
+    EXPECT_TRUE(contains(stopped.err, "\nstopping after this step; a second signal ends at once\n"));
     EXPECT_TRUE(contains(stopped.err, concat("stopped by a signal and saved; continue with: segre train --out ",
                                              run.string(), " --resume\n")));
     EXPECT_LT(load_run(run, torch::kCPU).step, kSteps);

@@ -29,8 +29,9 @@ struct Setting {
 // E[log p(x_0 | v_1)] for x_1 = `other`, by quadrature over the noise of v_1, which is what decides in this joint.
 double told_by_quadrature(bool agree) {
   // With the distance r between corners in units of the noise, the log odds of x_1 given v_1 are r^2/2 on average, with
-  // variance r^2: evidence of a binary label in Gaussian noise.
-  const double r = LabelSurprise::kStrength;
+  // variance r^2: evidence of a binary label in Gaussian noise. The corners kappa (1/2, -1/2) and its opposite are
+  // sqrt(2) kappa apart.
+  const double r = std::sqrt(2.0) * LabelSurprise::kStrength;
   double sum = 0.0, weight = 0.0;
   for (int k = -4000; k <= 4000; ++k) {
     const double z = k / 500.0;

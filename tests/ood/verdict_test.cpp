@@ -87,6 +87,12 @@ TEST(Verdict, AScoreThatGuessesIsCalledSo) {
             "guessing.");
   EXPECT_TRUE(
       verdict({ours, result(ScoreFamily::baseline, "ink", 0.8, {-0.29, -0.3, -0.28})}).starts_with("A BASELINE WINS"));
+  // A score that points backwards loses to guessing, which is no baseline's merit.
+  const auto backwards = result(ScoreFamily::recommended, "ours", 0.37);
+  auto guess = result(ScoreFamily::baseline, "ink", 0.52, {-0.15, -0.2, -0.1});
+  guess.roc.low = 0.48;
+  guess.roc.high = 0.56;
+  EXPECT_TRUE(verdict({backwards, guess}).starts_with("NOT TOLD APART: the recommended score has AUROC 0.3700"));
 }
 
 }  // namespace
