@@ -1,5 +1,6 @@
 // segre demo: the tour. Trains the three toys, samples them, and shows what came out on one page.
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -100,9 +101,9 @@ Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const C
   experiment.sample.steps = 4;
   std::cerr << "== " << toy.source << ": train\n";
   const double start = now_seconds();
-  train_run(
-      experiment, run,
-      {.max_seconds = toy.share * parse_duration("--max-time", arguments.max_time), .command = context.command_line});
+  constexpr double kLeastSeconds = 1.0;  // enough for some steps anywhere
+  const double seconds = std::max(kLeastSeconds, toy.share * parse_duration("--max-time", arguments.max_time));
+  train_run(experiment, run, {.max_seconds = seconds, .command = context.command_line});
   if (InterruptGuard::requested()) {
     std::cerr << "stopped by a signal\n";
     throw Stopped{InterruptGuard::signal()};
@@ -272,7 +273,8 @@ void add_demo(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("demo", "The tour: train the toys, sample and score them, write report.html");
   auto arguments = std::make_shared<DemoArguments>();
   command->add_option("--out", arguments->out, "directory for runs and report");
-  command->add_option("--max-time", arguments->max_time, "time for all training together: 90s, 5m");
+  command->add_option("--max-time", arguments->max_time,
+                      "time for all training together: 90s, 5m; a second each at least");
   command->add_option("--count", arguments->count, "samples per toy")->check(CLI::Range(int64_t{1}, kMost));
   command->add_option("--seed", arguments->seed, "seed of all randomness")->check(CLI::Range(int64_t{0}, kMost));
   command->footer("Example: segre demo --out demo");
