@@ -8,6 +8,8 @@
 namespace segre {
 namespace {
 
+constexpr double kLeastShare = 0.3;  // of a step's time, for its items
+
 // The shortest step of `batch` items seen in so much time, the first left out: it allocates and plans.
 double shortest_step(const Experiment& experiment, const DataSource& source, torch::Device device, int64_t batch,
                      double patience, const CustomField& custom) {
@@ -30,14 +32,23 @@ double shortest_step(const Experiment& experiment, const DataSource& source, tor
 
 Pace measure_pace(const Experiment& experiment, const DataSource& source, torch::Device device, double patience,
                   const CustomField& custom) {
-  // Every thread gets a shard.
-  const int64_t few = device.is_cpu() ? n_threads() : 8;
-  const int64_t many = 4 * few;
-  const double quick = shortest_step(experiment, source, device, few, patience / 3.0, custom);
-  const double slow = shortest_step(experiment, source, device, many, patience / 3.0, custom);
+  constexpr int64_t kGrowth = 4;
+  // Every thread gets a shard; then more at a time, up to the batch itself if that does not take too long.
+  int64_t batch = std::min<int64_t>(experiment.train.batch, device.is_cpu() ? n_threads() : 8);
+  double seconds = shortest_step(experiment, source, device, batch, patience / 4.0, custom);
+  double slope = seconds / static_cast<double>(batch);
+  while (batch < experiment.train.batch && kGrowth * seconds < patience) {
+    const int64_t more = std::min(experiment.train.batch, kGrowth * batch);
+    const double longer = shortest_step(experiment, source, device, more, patience / 4.0, custom);
+    slope = (longer - seconds) / static_cast<double>(more - batch);
+    batch = more;
+    seconds = longer;
+  }
+  // Noise must not make items free, nor dearer than the whole step.
+  const double average = seconds / static_cast<double>(batch);
   Pace pace;
-  pace.item = std::max(slow - quick, 0.1 * slow) / static_cast<double>(many - few);
-  pace.step = std::max(0.0, quick - pace.item * static_cast<double>(few));
+  pace.item = std::clamp(slope, kLeastShare * average, average);
+  pace.step = seconds - pace.item * static_cast<double>(batch);
   return pace;
 }
 

@@ -58,8 +58,9 @@ double independent_nats(const TrainingData& data) {
   constexpr int64_t kFound = 50'000'000;
   constexpr int64_t kGenerated = 5'000'000;
   constexpr int64_t kFewest = 200;  // items
+  constexpr int64_t kMost = 100'000;
   const int64_t n = data.source->n_items();
-  const int64_t most = std::max(kFewest, (n == 0 ? kGenerated : kFound) / space.n_variables());
+  const int64_t most = std::clamp((n == 0 ? kGenerated : kFound) / space.n_variables(), kFewest, kMost);
   const auto counts = count_labels(*data.source, n == 0 ? most : std::min(n, most));
   return simple_models(space, counts).front().of(data.held_out).mean().item<double>();
 }
