@@ -18,6 +18,9 @@ struct Pace {
   }
 };
 
+/// How long to measure it under a time limit: a small part of it, and long enough to tell items from overhead.
+inline double probe_seconds(double limit) { return std::clamp(0.02 * limit, 0.25, 1.0); }
+
 /// Measures it with a few steps on throw-away weights, in about `patience` seconds (at least two steps). Items are
 /// taken from the source as training would.
 Pace measure_pace(const Experiment& experiment, const DataSource& source, torch::Device device, double patience,

@@ -78,7 +78,6 @@ double flops_of(const Experiment& e, const Space& space) {
   return cost_of(plan_unet(space, e.net.unet)).training_flops;
 }
 
-constexpr double kProbeShare = 0.02;    // of the time, for each network tried
 constexpr double kMostEfficient = 4.0;  // times as many FLOP/s of a larger network
 
 // A batch and an average that suit a training of so many items altogether.
@@ -109,7 +108,7 @@ Experiment recipe_for(const Space& space, int64_t n_items, torch::Device device)
 Experiment fit_recipe(const DataSource& source, torch::Device device, double seconds) {
   const Space& space = source.space();
   if (!is_image(space)) return recipe_for(space, source.n_items(), device);
-  const double patience = std::min(1.0, kProbeShare * seconds);
+  const double patience = probe_seconds(seconds);
   Experiment chosen = image_recipe(space, source.n_items(), kSmallest);
   Pace pace = measure_pace(chosen, source, device, patience);
   for (const UNetSize& size : {kSmall, kFull}) {
