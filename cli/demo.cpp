@@ -101,7 +101,7 @@ Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const C
   experiment.sample.steps = 4;
   std::cerr << "== " << toy.source << ": train\n";
   const double start = now_seconds();
-  constexpr double kLeastSeconds = 1.0;  // enough for some steps anywhere
+  constexpr double kLeastSeconds = 3.0;  // enough for some steps on a busy machine
   const double seconds = std::max(kLeastSeconds, toy.share * parse_duration("--max-time", arguments.max_time));
   train_run(experiment, run, {.max_seconds = seconds, .command = context.command_line});
   if (InterruptGuard::requested()) {
@@ -274,7 +274,7 @@ void add_demo(CLI::App& app, Context& context) {
   auto arguments = std::make_shared<DemoArguments>();
   command->add_option("--out", arguments->out, "directory for runs and report");
   command->add_option("--max-time", arguments->max_time,
-                      "time for all training together: 90s, 5m; a second each at least");
+                      "time for all training together: 90s, 5m; three seconds each at least");
   command->add_option("--count", arguments->count, "samples per toy")->check(CLI::Range(int64_t{1}, kMost));
   command->add_option("--seed", arguments->seed, "seed of all randomness")->check(CLI::Range(int64_t{0}, kMost));
   command->footer("Example: segre demo --out demo");

@@ -82,7 +82,7 @@ TrainResult facts_of(const TrainingData& data) {
 // A time limit that leaves next to no steps is said before any is made.
 Pace pace_within(const Experiment& experiment, const CustomField& custom, const DataSource& source,
                  torch::Device device, double left) {
-  constexpr double kFewestSteps = 20;
+  constexpr double kFewestSteps = 10;
   const Pace pace = measure_pace(experiment, source, device, probe_seconds(left), custom);
   const double step = pace.seconds(experiment.train.batch);
   if (const double needed = kFewestSteps * step / (1.0 - 2.0 * kWatchShare); needed > left)

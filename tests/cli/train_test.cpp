@@ -316,7 +316,7 @@ TEST(CliTrain, ATimeTooShortForAnyStepsIsSaidAtOnce) {
       run_program({"train", "--data", "streets", "--out", (folder / "run").string(), "--max-time", "0.01s"});
   EXPECT_EQ(result.exit_code, kBadInput);
   EXPECT_TRUE(contains(result.err, "--max-time is too short: a step of ")) << result.err;
-  EXPECT_TRUE(contains(result.err, " are left for fewer than 20 of them; give ")) << result.err;
+  EXPECT_TRUE(contains(result.err, " are left for fewer than 10 of them; give ")) << result.err;
   EXPECT_FALSE(fs::exists(folder / "run"));
 }
 
