@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   std::cout << nlohmann::json{{"case", "train_mlp"},
                               {"who", "segre"},
                               {"revision", segre::revision()},
-                              {"threads", n_threads()},
+                              {"threads", segre::n_threads()},
                               {"batch", experiment.train.batch},
                               {"steps_per_second", rate},
                               {"last_loss", loss}}

@@ -67,7 +67,7 @@ int run(int argc, char** argv) {
                               {"config", argv[1]},
                               {"revision", segre::revision()},
                               {"device", argv[6]},
-                              {"threads", n_threads()},
+                              {"threads", segre::n_threads()},
                               {"batch", experiment.train.batch},
                               {"samples_per_second", rates[rates.size() / 2]},
                               {"min", rates.front()},
