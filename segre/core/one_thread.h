@@ -6,9 +6,9 @@
 
 namespace segre {
 
-/// While alive, what LibTorch does on this thread it does on this thread alone, and with the same bits for any number of
-/// threads. parallel_for holds it: oneDNN plans a convolution for as many threads as OpenMP promises and waits for all
-/// of them.
+/// While alive, what LibTorch does on this thread it does on this thread alone, and with the same bits for any number
+/// of threads. parallel_for holds it: oneDNN plans a convolution for as many threads as OpenMP promises and waits for
+/// all of them.
 class OneThread {
  public:
   OneThread() : before_(at::get_num_threads()) {
