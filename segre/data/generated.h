@@ -13,7 +13,7 @@ using DrawItem = std::function<void(ItemRandom random, uint8_t* out)>;
 
 /// A source without end whose items are computed, several at a time on LibTorch's threads. rows() are those of `seed`.
 /// items() are those of `seed` and the seed it is given, and never the same as rows(), so that held-out rows are held
-/// out.
+/// out. InputError for a space with more than 256 labels.
 std::unique_ptr<DataSource> make_generated_source(Space space, Purpose purpose, uint64_t seed, DrawItem draw);
 
 }  // namespace segre

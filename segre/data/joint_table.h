@@ -18,7 +18,9 @@ struct JointTable {
   Origin origin{};          ///< where the labelings were read
 };
 
-/// Builds a table from labelings and weights >= 0: drops zeros and divides by the sum.
+/// Builds a table from labelings [R, n] int64, all different, and their weights [R] of any type, such as counts: drops
+/// zeros and divides by the sum. InputError where a labeling is not of the space, there are more or fewer weights than
+/// labelings, one is negative or not finite, or none is positive.
 JointTable make_joint_table(const Space& space, const torch::Tensor& labelings, const torch::Tensor& weights,
                             const Origin& origin = {});
 
@@ -32,6 +34,7 @@ JointTable read_joint_csv(const std::filesystem::path& path, TextEncoding encodi
 /// Draws labelings number first_item ... of the stream: [count, n] int64.
 class JointSampler {
  public:
+  /// InputError as check_joint.
   explicit JointSampler(const JointTable& table);
   torch::Tensor draw(const RandomStream& random, uint64_t first_item, int64_t count) const;
 

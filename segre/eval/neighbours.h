@@ -12,7 +12,8 @@ struct Neighbours {
 };
 
 /// For each of `items` [B, n] the k nearest of `among` [N, n], 1 <= k <= N, exactly, over all of them. Labels of any
-/// integer type on the CPU; the work, matrix products of indicators in blocks of bounded size, is done on `device`.
+/// integer type on the CPU, each of its variable's range (check_integer_labels); the work, matrix products of
+/// indicators in blocks of bounded size, is done on `device`.
 Neighbours nearest_items(const Space& space, const torch::Tensor& items, const torch::Tensor& among, int64_t k,
                          torch::Device device);
 

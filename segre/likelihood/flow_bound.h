@@ -47,7 +47,7 @@ class FlowBound {
 
   /// Weights of items [N, n] int64; an item's depend on nothing but the item and the seed.
   LogWeights operator()(const torch::Tensor& labels) const { return draws(labels, 0, options_.draws); }
-  /// The same for draws number first ... first + count - 1. Only draw 0 tells the error of trajectories.
+  /// The same for draws number first ... first + count - 1, count >= 1. Only draw 0 tells the error of trajectories.
   LogWeights draws(const torch::Tensor& labels, int64_t first, int64_t count) const;
   double t1() const { return t1_; }
   /// What a draw costs in evaluations of the network, a derivative counted as three.

@@ -18,6 +18,7 @@ enum class Form {
 /// A network with a space, a path and a form: the flow dv/dt = F(v, t).
 class Model {
  public:
+  /// InputError where there is no path, no network, or one without parameters.
   Model(Space space, std::shared_ptr<const Path> path, Form form, std::shared_ptr<Field> field);
 
   const Space& space() const { return space_; }
@@ -28,7 +29,7 @@ class Model {
 
   /// What the network is shown: softmax(v), or softmax(e) in the evidence form. v [B, S], t [B] or [1] -> [B, S].
   torch::Tensor network_input(const torch::Tensor& v, const torch::Tensor& t) const;
-  /// The network's own output at (v, t): [B, S].
+  /// The network's own output at (v, t): [B, S]. Error where it has another shape or type than v.
   torch::Tensor network_output(const torch::Tensor& v, const torch::Tensor& t) const;
   /// Logits of the final labels given v; the endpoint and evidence forms only. [B, S].
   torch::Tensor logits(const torch::Tensor& v, const torch::Tensor& t) const;

@@ -14,7 +14,8 @@ namespace segre {
 /// Tensors with their names, in the order they were made.
 using NamedList = std::vector<std::pair<std::string, torch::Tensor>>;
 
-/// The network F_theta: everything later sees only this.
+/// The network F_theta: everything later sees only this. A program may bring one of its own: experiment/custom_field.h
+/// says what it must keep to.
 ///
 ///   W   [B, S]       per variable a point of the simplex (what the form of the model shows it, see Model)
 ///   t   [B] or [1]   time; ignored by fields without time

@@ -18,6 +18,7 @@ namespace segre {
 /// All calls are batched, v [B, S] in float64 (or float32), and cost B * R for R labelings in the support.
 class JointOracle {
  public:
+  /// InputError as check_joint.
   JointOracle(JointTable table, std::shared_ptr<const Path> path);
 
   const Space& space() const { return table_.space; }

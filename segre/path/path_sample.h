@@ -31,7 +31,8 @@ torch::Tensor path_log_density(const Space& space, const Path& path, const torch
 /// What an objective will ask of a PathSample.
 enum class WithVelocity { no, yes };
 
-/// The path at times t for the given labels, noise number first_item ... of the stream.
+/// The path at times t for the given labels, noise number first_item ... of the stream. Memory is indexed with the
+/// labels [B, n] int64, which are not looked at here: see check_labels.
 /// On the CPU in float32 one fused pass (kernels/path_kernels.h); elsewhere the definition, plain tensor operations.
 PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
                        const RandomStream& random, uint64_t first_item, WithVelocity with_velocity);

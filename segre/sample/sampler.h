@@ -47,7 +47,7 @@ class Sampler {
   Sampler(Flow flow, const SampleOptions& options, uint64_t seed);
   Sampler(const Model& model, const SampleOptions& options, uint64_t seed);
 
-  /// Samples first ... first + count - 1. Error where the flow leads to numbers that are not finite.
+  /// Samples first ... first + count - 1, count >= 0. Error where the flow leads to numbers that are not finite.
   Samples draw(uint64_t first, int64_t count) const;
   /// Time of the readout.
   double t1() const { return times().back(); }

@@ -40,7 +40,8 @@ torch::Tensor reduce_blocks(const Space& space, const std::vector<torch::Tensor>
 /// Repeats one value per variable over that variable's labels: y [*, n] -> [*, S].
 torch::Tensor spread(const Space& space, const torch::Tensor& y);
 
-/// Picks the coordinate of one label per variable: x [B, S], labels [B, n] -> [B, n].
+/// Picks the coordinate of one label per variable: x [B, S], labels [B, n] -> [B, n]. A label outside its variable's
+/// range picks another variable's coordinate: see check_labels, also for one_hot.
 torch::Tensor pick(const Space& space, const torch::Tensor& x, const torch::Tensor& labels);
 
 /// 1 at each variable's label, 0 elsewhere: labels [B, n] -> [B, S] of the given options.

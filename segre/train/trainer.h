@@ -28,14 +28,15 @@ struct TrainOptions {
 /// (CapturedStep), with the data on the device where they fit, and losses are read when asked for.
 class Trainer {
  public:
-  /// Trains the model's field in place. Refuses a batch that does not fit into memory. `compute` is the type that the
-  /// field's reducible parameters take.
+  /// Trains the model's field in place. Refuses data of other label counts than the model's and a batch that does not
+  /// fit into memory. `compute` is the type that the field's reducible parameters take.
   Trainer(Model model, const DataSource& source, const TrainOptions& options, uint64_t seed,
           torch::ScalarType compute = torch::kFloat32);
   ~Trainer();
 
   /// Starts the next step; on the CPU it is done when this returns. A non-finite loss leaves the parameters as they
-  /// were and throws an Error that names the step, here or, on CUDA, at take_losses().
+  /// were and throws an Error that names the step, here or, on CUDA, at take_losses(). InputError, as check_labels,
+  /// where the source gives items that are not of the space.
   void advance();
   /// Waits for all steps started and gives mean(weight * loss) of each step since the last call. At most kLossRing
   /// steps may lie between two calls.

@@ -24,7 +24,8 @@ struct ValidationPoint {
 class Validation {
  public:
   /// `model` is its own copy: weights are put into its field. labels [K, n] int64; of more than
-  /// `evaluations` items as many are used, fewer are evaluated several times each.
+  /// `evaluations` items as many are used, fewer are evaluated several times each. InputError as
+  /// check_labels, or where there are none.
   Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max, int64_t evaluations = 512);
   ValidationResult operator()(const NamedTensors& weights);
   const Model& model() const { return model_; }
