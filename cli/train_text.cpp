@@ -44,7 +44,8 @@ std::string with_error(const ValidationResult& result) {
   return concat(fixed(result.nats, digits), " +- ", fixed(result.nats_error, digits));
 }
 
-// Whether nats still fell in the second half of the training, by more than their error and by more than a percent.
+// Whether nats still fell in the second half of the training, by more than a percent. Times and noise are the same at
+// every validation, so the printed error does not blur the difference.
 std::string still_improving(const TrainResult& result) {
   const auto& made = result.validations;
   if (made.size() < 2) return "";
