@@ -44,18 +44,27 @@ std::string with_error(const ValidationResult& result) {
   return concat(fixed(result.nats, digits), " +- ", fixed(result.nats_error, digits));
 }
 
-// Whether nats still fell in the second half of the training, by more than a percent. Times and noise are the same at
-// every validation, so the printed error does not blur the difference.
+// The validation with the lowest loss if it came before the last and the last is worse by more than its error; else
+// null. Times and noise are the same at every validation, so the printed error does not blur the difference.
+const ValidationPoint* best_before_the_end(const TrainResult& result) {
+  const auto& made = result.validations;
+  if (made.size() < 2) return nullptr;
+  const auto best = std::min_element(made.begin(), made.end(),
+                                     [](const auto& a, const auto& b) { return a.result.loss < b.result.loss; });
+  const ValidationResult& last = made.back().result;
+  const double error = std::isfinite(last.nats_error) ? last.nats_error : 0.0;
+  return best + 1 != made.end() && best->result.nats + error < last.nats ? &*best : nullptr;
+}
+
+// Whether nats still fell in the second half of the training, by more than a percent.
 std::string still_improving(const TrainResult& result) {
   const auto& made = result.validations;
   if (made.size() < 2) return "";
   const ValidationPoint& last = made.back();
-  const auto best = std::min_element(made.begin(), made.end(),
-                                     [](const auto& a, const auto& b) { return a.result.loss < b.result.loss; });
-  const double error = std::isfinite(last.result.nats_error) ? last.result.nats_error : 0.0;
-  if (best->result.nats + error < last.result.nats && best + 1 != made.end())
-    return concat("held-out items were told best at step ", best->step, ": it learns its items by heart since; ",
-                  "--checkpoint best uses that step, more data or a smaller network would help");
+  if (const auto* best = best_before_the_end(result))
+    return concat("held-out items were most likely at step ", best->step, ", ", plain_digits(best->result.nats, 4),
+                  " nats: since then it learns its items by heart; --checkpoint best uses that step, more data or a "
+                  "smaller network would help");
   const ValidationPoint& half = made[(made.size() - 1) / 2];
   const double gain = half.result.nats - last.result.nats;
   if (gain > 0.01 * std::abs(last.result.nats))
@@ -107,7 +116,8 @@ void print_end(const TrainResult& result, const std::string& run, double seconds
     if (const std::string text = still_improving(result); !text.empty()) std::cerr << "progress  " << text << '\n';
   }
   if (!result.finished) return;
-  std::cerr << "next      segre sample " << run << " --count "
+  std::cerr << "next      segre sample " << run << (best_before_the_end(result) ? " --checkpoint best" : "")
+            << " --count "
             << (result.space.layout() == Layout::image ? "16 --out samples.png" : "1000 --out samples.csv") << '\n';
 }
 

@@ -42,6 +42,7 @@ const char* called(Kind kind) {
 std::string longer(const SourceName& name, const std::string& key, const std::vector<std::string>& more) {
   auto all = name.words(key);
   all.insert(all.end(), more.begin(), more.end());
+  for (std::string& word : all) word = escaped(word);
   return join(all, ",");
 }
 

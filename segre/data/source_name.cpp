@@ -38,7 +38,37 @@ size_t find_options(const std::string& text) {
   return std::string::npos;
 }
 
+// What two hexadecimal digits at `at` stand for; -1 where there are none.
+int hexadecimal_at(const std::string& text, size_t at) {
+  int value = 0;
+  if (at + 2 > text.size()) return -1;
+  const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 2, value, 16);
+  return error == std::errc() && end == text.data() + at + 2 && value >= 0 ? value : -1;
+}
+
+std::string unescaped(const std::string& word) {
+  std::string out;
+  for (size_t k = 0; k < word.size(); ++k) {
+    const int code = word[k] == '%' ? hexadecimal_at(word, k + 1) : -1;
+    out += code < 0 ? word[k] : static_cast<char>(code);
+    if (code >= 0) k += 2;
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string escaped(const std::string& word) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  const std::string ending = ",|&?";
+  std::string out;
+  for (size_t k = 0; k < word.size(); ++k) {
+    const auto c = static_cast<unsigned char>(word[k]);
+    const bool is_special = ending.find(word[k]) != std::string::npos || (c == '%' && hexadecimal_at(word, k + 1) >= 0);
+    out += is_special ? std::string{'%', kDigits[c >> 4], kDigits[c & 15]} : std::string(1, word[k]);
+  }
+  return out;
+}
 
 SourceName parse_source_name(const std::string& text) {
   SourceName name;
@@ -138,6 +168,7 @@ std::vector<std::string> SourceName::words(const std::string& key, char separato
   auto pieces = split(*find(key), separator);
   if (std::find(pieces.begin(), pieces.end(), "") != pieces.end())
     fail_option(key, concat("a list a", separator, "b", separator, "..."));
+  for (std::string& piece : pieces) piece = unescaped(piece);
   return pieces;
 }
 

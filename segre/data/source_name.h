@@ -47,7 +47,8 @@ class SourceName {
   std::string word(const std::string& key, const std::string& fallback) const;
   /// Whole numbers with commas between; {} where absent.
   std::vector<int64_t> integers(const std::string& key, Bounds bounds) const;
-  /// Words with commas, or what is given, between; {} where absent.
+  /// Words with commas, or what is given, between; {} where absent. %2C in a word is a comma, %26 an ampersand: see
+  /// escaped.
   std::vector<std::string> words(const std::string& key, char separator = ',') const;
   /// Pairs `from:to` of whole numbers with commas between; {} where absent.
   std::vector<std::pair<int64_t, int64_t>> pairs(const std::string& key, Bounds bounds) const;
@@ -78,5 +79,10 @@ class SourceName {
 /// question marks of their own; the kind ends at the first colon. InputError for an option without a value or given
 /// twice.
 SourceName parse_source_name(const std::string& text);
+
+/// A word as it is written in a list of them: "weight, kg" as "weight%2C kg". Commas, bars, ampersands and question
+/// marks, which would end it, and a percent sign that would be taken for such a code become % and two hexadecimal
+/// digits.
+std::string escaped(const std::string& word);
 
 }  // namespace segre

@@ -15,6 +15,15 @@ namespace {
 
 constexpr int kScoreDigits = 9;  // of a CSV: more than the noise of any score
 
+const char* const kColumns[] = {"rank", "item",      "place",         "score", "std_error",  "percentile", "column",
+                                "pair", "pair_seen", "pair_expected", "nats",  "nats_error", "independent"};
+
+// A name of ours, changed where the table has a column that is called so.
+std::string unlike(std::string name, const std::vector<std::string>& taken) {
+  while (std::find(taken.begin(), taken.end(), name) != taken.end()) name = "segre_" + name;
+  return name;
+}
+
 std::string place_of(const OddRows& rows, int64_t item) {
   const std::string& place = rows.places[static_cast<size_t>(item)];
   return place.empty() ? concat("item ", item) : place;
@@ -44,9 +53,12 @@ torch::Tensor oddest_first(const torch::Tensor& scores) {
 
 void write_outliers_csv(std::ostream& out, const OddRows& rows) {
   const int64_t n = rows.space.layout() == Layout::table ? rows.space.n_variables() : 0;
-  out << "rank,item,place,score,std_error,percentile,column,pair,pair_seen,pair_expected,nats,nats_error,independent";
-  for (int64_t i = 0; i < n; ++i) out << ',' << csv_field(rows.space.variable_name(i));
-  out << '\n' << std::setprecision(kScoreDigits);
+  std::vector<std::string> columns;
+  for (int64_t i = 0; i < n; ++i) columns.push_back(rows.space.variable_name(i));
+  std::vector<std::string> header;
+  for (const char* name : kColumns) header.push_back(unlike(name, columns));
+  for (const std::string& name : columns) header.push_back(csv_field(name));
+  out << join(header, ",") << '\n' << std::setprecision(kScoreDigits);
   const auto order = oddest_first(rows.score);
   for (int64_t k = 0; k < order.numel(); ++k) {
     const int64_t item = order[k].item<int64_t>();

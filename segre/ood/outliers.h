@@ -31,7 +31,8 @@ torch::Tensor oddest_first(const torch::Tensor& scores);
 
 /// A line per row, oddest first: rank (from 1), item (its number in the source, from 0), place, score, std_error,
 /// percentile, column (which the score is of, if of one), pair (describe of the rarest one), pair_seen, pair_expected,
-/// nats, nats_error, independent and, of tables, the row's own labels under their columns' names.
+/// nats, nats_error, independent and, of tables, the row's own labels under their columns' names; where a column is
+/// called score, ours is segre_score.
 void write_outliers_csv(std::ostream& out, const OddRows& rows);
 
 /// The first `top` rows for people.

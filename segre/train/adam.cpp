@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "segre/core/error.h"
+#include "segre/core/parallel.h"
 #include "segre/kernels/adam_kernel.h"
 #include "segre/kernels/path_kernels.h"
 
@@ -66,16 +67,25 @@ void Adam::step(double lr) {
     fail("the gradient is not finite at step ", n_steps_, "; a smaller train.lr, or train.clip, may help");
   const double scale = options_.clip > 0.0 && norm > options_.clip ? options_.clip / norm : 1.0;
   ++n_steps_;
-  for (Slot& slot : slots_) {
-    const auto& gradient = slot.parameter.grad();
-    if (!gradient.defined()) continue;
-    auto scaled = gradient.to(slot.weight.scalar_type());
-    if (scale != 1.0) scaled = scaled * scale;
-    const auto update = kernels::serves(slot.weight) ? kernels::adam_ : kernels::adam_plain_;
-    update(slot.weight, in_layout_of(slot.weight, scaled), slot.m, slot.v, slot.average, step_numbers);
-    if (!slot.parameter.is_alias_of(slot.weight)) slot.parameter.detach().copy_(slot.weight);
-    slot.parameter.mutable_grad().reset();
-  }
+  int64_t numbers_in_all = 0;
+  for (const Slot& slot : slots_) numbers_in_all += slot.weight.numel();
+  constexpr int64_t kWorthwhile = 1 << 16;  // numbers, below which waking a thread takes longer
+  const auto n_slots = static_cast<int64_t>(slots_.size());
+  parallel_for(0, n_slots, numbers_in_all < kWorthwhile ? n_slots : 1, [&](int64_t begin, int64_t end) {
+    const torch::NoGradGuard no_grad_here;  // it holds for its own thread only
+    for (int64_t k = begin; k < end; ++k) update(slots_[static_cast<size_t>(k)], step_numbers, scale);
+  });
+}
+
+void Adam::update(Slot& slot, const kernels::AdamStep& step_numbers, double scale) {
+  const auto& gradient = slot.parameter.grad();
+  if (!gradient.defined()) return;
+  auto scaled = gradient.to(slot.weight.scalar_type());
+  if (scale != 1.0) scaled = scaled * scale;
+  const auto update = kernels::serves(slot.weight) ? kernels::adam_ : kernels::adam_plain_;
+  update(slot.weight, in_layout_of(slot.weight, scaled), slot.m, slot.v, slot.average, step_numbers);
+  if (!slot.parameter.is_alias_of(slot.weight)) slot.parameter.detach().copy_(slot.weight);
+  slot.parameter.mutable_grad().reset();
 }
 
 void Adam::step_on_device(const std::vector<torch::Tensor>& gradients, const torch::Tensor& step_numbers,

@@ -54,6 +54,7 @@ class Adam {
     torch::Tensor weight, m, v, average;  // float32; weight shares the parameter's memory unless that was shortened
   };
   double gradient_norm() const;
+  static void update(Slot& slot, const kernels::AdamStep& step_numbers, double scale);
 
   std::vector<Slot> slots_;
   AdamOptions options_;

@@ -49,11 +49,10 @@ ObjectiveValue combine(std::vector<ObjectiveValue> shards) {
 // shards, so bits do not depend on the number of threads.
 int64_t rows_per_shard(const Field& field, int64_t batch) {
   if (!field.buffers().empty()) return batch;  // batch normalisation needs the whole batch at once
-  constexpr int64_t kShards = 8;               // of a small batch, for as many threads
-  constexpr int64_t kNumbers = 1 << 18;  // of activations, below which a shard is mostly the cost of calling LibTorch
+  constexpr int64_t kNumbers = 3 << 16;  // of activations, below which a shard is mostly the cost of calling LibTorch
   const int64_t worthwhile = kNumbers / std::max<int64_t>(1, field.n_activations());
-  const int64_t spread = std::max({(batch + kShards - 1) / kShards, worthwhile, int64_t{1}});
-  return std::min(field.shard_rows(), spread);
+  const int64_t half = (batch + 1) / 2;  // in more parts, adding their gradients would take what they save
+  return std::min(field.shard_rows(), half >= worthwhile ? half : batch);
 }
 
 // A batch is put where its labels say: a model of other label counts would be written beside its memory.

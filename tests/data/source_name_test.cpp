@@ -53,6 +53,19 @@ TEST(SourceName, FileNamesMayHaveQuestionMarksColonsAndEquals) {
   EXPECT_EQ(name.words("columns"), (std::vector<std::string>{"why?", "b"}));
 }
 
+TEST(SourceName, AnyWordCanBeWrittenInAList) {
+  for (const std::string word :
+       {"weight, kg", "a&b=c", "a|b", "why?x=1", "100%", "%2C", "5%ab", "%", "%-1", "Zürich"}) {
+    const auto name = parse_source_name("csv:a.csv?columns=x," + escaped(word) + ",y");
+    EXPECT_EQ(name.target(), "a.csv") << word;
+    EXPECT_EQ(name.words("columns"), (std::vector<std::string>{"x", word, "y"})) << word;
+  }
+  EXPECT_EQ(escaped("weight, kg"), "weight%2C kg");
+  EXPECT_EQ(escaped("100% Zürich"), "100% Zürich");
+  EXPECT_EQ(parse_source_name("csv:a?labels=%7c|%7C|b").words("labels", '|'),
+            (std::vector<std::string>{"|", "|", "b"}));
+}
+
 TEST(SourceName, PairsMapNumbersToNumbers) {
   EXPECT_EQ(parse_source_name("png:d?map=0:0,1:0,2:1").pairs("map", {0, 9}), (Pairs{{0, 0}, {1, 0}, {2, 1}}));
 }

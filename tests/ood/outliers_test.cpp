@@ -44,6 +44,16 @@ TEST(Outliers, TheFileHasEveryRowWithItsOwnLabels) {
             "3,0,t.csv:2,-1.5,0.1,20,kind,,,,1,0.5,2.5,old,s\n");
 }
 
+TEST(Outliers, AColumnOfTheTableKeepsItsNameAndOursIsChanged) {
+  auto rows = three_rows({0.1, 0.125, 0.1});
+  rows.space = Space::table({{"score", 2, {"old", "new"}}, {"segre_score", 2, {"s", "m"}}});
+  std::ostringstream out;
+  write_outliers_csv(out, rows);
+  EXPECT_EQ(out.str().substr(0, out.str().find('\n')),
+            "rank,item,place,segre_segre_score,std_error,percentile,column,pair,pair_seen,pair_expected,nats,"
+            "nats_error,independent,score,segre_score");
+}
+
 TEST(Outliers, TheTableHasTheFirstRowsWithTheirOddLabelsAndRarestPairs) {
   auto rows = three_rows({0.1, 0.125, 0.1});
   EXPECT_EQ(aligned(outliers_table(rows, 2)),
