@@ -52,7 +52,8 @@ void print_columns(const SourceSummary& summary) {
   std::cout << "columns\n";
   for (const ColumnSummary& column : summary.columns) {
     std::cout << "  " << std::setw(20) << std::left << column.name << std::right << std::setw(6) << column.n_labels
-              << " labels, most common " << column.common << " (" << percent(column.common_share) << ")";
+              << (column.n_labels == 1 ? " label,  " : " labels, ") << "most common " << column.common << " ("
+              << percent(column.common_share) << ")";
     if (column.missing_share > 0.0) std::cout << ", missing " << percent(column.missing_share);
     std::cout << "\n";
   }

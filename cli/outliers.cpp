@@ -154,7 +154,7 @@ void outliers(const OutliersArguments& a, const CLI::App& command) {
   if (!a.out.empty()) file.emplace("--out", a.out);
   const LoadedRun run = load_run(a.run, parse_device(a.device), parse_checkpoint(a.checkpoint));
   const auto train = open_training_items(a.train, run);
-  const auto source = open_source(a.data);
+  const auto source = open_source_for(run.model.space(), a.data, "--data " + a.data);
   const double start = now_seconds();
   const auto [rows, account] = rank(a, run, *source, *train);
   if (file) file->write([&, &all = rows](std::ostream& out) { write_outliers_csv(out, all); });

@@ -13,8 +13,11 @@ struct Reader {
   Dataset (*read)(const SourceName&);
 };
 
-const Reader kReaders[] = {{"npy:", "", read_npy_labels},         {"npy:", "?labels=3", read_npy_labels},
-                           {"npy:", "?limit=1", read_npy_labels}, {"idx:", "", read_idx},
+Dataset npy_without_strays(const SourceName& name) { return read_npy_labels(name); }
+Dataset npy_with_strays(const SourceName& name) { return read_npy_labels(name, Strays::keep); }
+
+const Reader kReaders[] = {{"npy:", "", npy_without_strays},      {"npy:", "?labels=3", npy_without_strays},
+                           {"npy:", "?limit=1", npy_with_strays}, {"idx:", "", read_idx},
                            {"idx:", "?pad=1&limit=2", read_idx},  {"idx:", "?height=2&width=3&threshold=9", read_idx}};
 
 }  // namespace

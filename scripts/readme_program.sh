@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Prints the C++ of README.md as one program: the ```cpp blocks in their order, #include lines first, types before main,
-# everything else inside it. examples/consumer/main.cpp is this output, and a test holds the two against each other:
-#   scripts/readme_program.sh README.md > examples/consumer/main.cpp
+# Prints the C++ of the README and of docs/extending.md as one program: the ```cpp blocks in their order, #include lines
+# first, types before main, everything else inside it. examples/consumer/main.cpp is this output, and a test compares
+# the two:
+#   scripts/readme_program.sh README.md docs/extending.md > examples/consumer/main.cpp
 set -euo pipefail
 awk '
   /^```cpp$/ { inside = 1; block = ""; is_type = -1; next }
@@ -18,10 +19,10 @@ awk '
     block = block $0 "\n"
   }
   END {
-    print "// The C++ of README.md as one program, printed by scripts/readme_program.sh."
+    print "// The C++ of README.md and docs/extending.md as one program, printed by scripts/readme_program.sh."
     printf "%s\n%sint main() {\n", includes, types
     n = split(body, line, "\n")
     for (k = 1; k < n; ++k) print (line[k] == "" ? "" : "  " line[k])
     print "}"
   }
-' "$1"
+' "$@"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs segre, moves the installation to another place, takes away what it knows of the place where it was built, and
 # builds and runs examples/consumer against it with find_package: no warning, no path of the build. The program is the
-# C++ of README.md.
+# C++ of README.md and docs/extending.md.
 #   consumer_test.sh BUILD SOURCE
 set -euo pipefail
 build=$1 source=$2
@@ -10,8 +10,8 @@ trap 'rm -rf "$scratch"' EXIT
 prefix=$scratch/moved
 say_and_fail() { cat "$scratch/log"; echo "$1" >&2; exit 1; }
 
-"$source/scripts/readme_program.sh" "$source/README.md" | diff - "$source/examples/consumer/main.cpp" ||
-  { echo "run: scripts/readme_program.sh README.md > examples/consumer/main.cpp" >&2; exit 1; }
+"$source/scripts/readme_program.sh" "$source/README.md" "$source/docs/extending.md" | diff - "$source/examples/consumer/main.cpp" ||
+  { echo "run: scripts/readme_program.sh README.md docs/extending.md > examples/consumer/main.cpp" >&2; exit 1; }
 
 cmake --install "$build" --prefix "$scratch/first" > "$scratch/log" || say_and_fail "not installed"
 mv "$scratch/first" "$prefix"

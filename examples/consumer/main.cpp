@@ -1,4 +1,4 @@
-// The C++ of README.md as one program, printed by scripts/readme_program.sh.
+// The C++ of README.md and docs/extending.md as one program, printed by scripts/readme_program.sh.
 #include <segre/segre.h>
 #include <iostream>
 
@@ -16,27 +16,27 @@ struct TwoLayers final : segre::Field {
 };
 
 int main() {
-  // Your own items: [N, n] integers, a column per variable, labels counted from 0. Here streets are wet when it rains.
-  const torch::Tensor sky = torch::randint(3, {4000}, torch::kInt64);
-  const torch::Tensor items = torch::stack({sky, sky.eq(2).to(torch::kInt64)}, 1);
-
-  const auto space = segre::Space::table({{"sky", 3, {"sun", "cloud", "rain"}}, {"street", 2, {"dry", "wet"}}});
-  const std::shared_ptr<segre::DataSource> source = segre::make_dataset_source({space, items});  // checks every label
+  // Your own items: [N, n] integers, a column per variable. Here streets are wet when it rains.
+  const auto sky = torch::randint(3, {4000}, torch::kInt64);
+  const auto items = torch::stack({sky, sky.eq(2).to(torch::kInt64)}, 1);
+  const auto space = segre::Space::table({{"sky", 3, {"sun", "cloud", "rain"}}, {"wet", 2, {}}});
+  const std::shared_ptr<segre::DataSource> source = segre::make_dataset_source({space, items});
   segre::Experiment recipe = segre::recipe_for(space, source->n_items());
   recipe.train.steps = 500;
   const segre::Model model = segre::make_model(recipe, space, torch::kCPU);
   segre::Trainer trainer(model, *source, recipe.train, /*seed=*/1);
   while (trainer.n_steps() < recipe.train.steps) trainer.step();
-  segre::load_weights(model.field(), trainer.state(), /*averaged=*/true);  // better than the last ones
-  const auto samples = segre::Sampler(model, recipe.sample, /*seed=*/1).draw(0, 1000).labels;  // [1000, 2] int64
+  segre::load_weights(model.field(), trainer.state(), /*averaged=*/true);
 
-  // How likely items are, each different one once, by the simulation-free bound and by the flow itself.
+  const auto samples = segre::Sampler(model, recipe.sample, /*seed=*/1).draw(0, 1000).labels;
   const segre::Flow flow = segre::flow_of(model);
-  const auto distinct = segre::distinct_items(items);
-  const auto free = segre::FreeBound(flow, segre::TimeDensity(1.0), {.times = 4096})(distinct.labels);
-  const auto path = segre::mean_of_weights(segre::FlowBound(flow, {.draws = 4})(distinct.labels));  // log_p, std_error
-  const auto average = segre::summarise(free, space, distinct.counts);
+  const auto distinct = segre::distinct_items(items);  // each different item is scored once
+  const segre::FreeBound bound(flow, segre::TimeDensity(1.0), {.times = 4096});
+  const auto average = segre::summarise(bound(distinct.labels), space, distinct.counts);
   std::cout << "log p of an item: " << average.log_p << " +- " << average.total_error() << '\n';
+
+  const auto path = segre::mean_of_weights(segre::FlowBound(flow, {.draws = 4})(distinct.labels));
+  std::cout << "by the flow: " << path.log_p[0].item<double>() << " +- " << path.std_error[0].item<double>() << '\n';
 
   segre::set_talk(nullptr);  // no progress bar, no notes
   segre::TrainRunOptions options;

@@ -1,5 +1,7 @@
 #include "segre/core/utf8.h"
 
+#include <algorithm>
+
 #include <cstdint>
 
 namespace segre {
@@ -36,6 +38,11 @@ std::string escaped(uint8_t byte) {
 }
 
 }  // namespace
+
+size_t n_characters(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
 
 size_t find_invalid_utf8(std::string_view text) {
   for (size_t at = 0; at < text.size();) {

@@ -9,6 +9,9 @@ namespace segre {
 /// How the bytes of a text file stand for characters.
 enum class TextEncoding { utf8, latin1 };
 
+/// How many characters a text of UTF-8 has: its bytes without those that continue a character.
+size_t n_characters(std::string_view text);
+
 /// Where the first byte is that does not belong to a character of UTF-8 (cut short, overlong, a surrogate, beyond
 /// U+10FFFF); npos if there is none.
 size_t find_invalid_utf8(std::string_view text);

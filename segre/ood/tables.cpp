@@ -5,6 +5,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
+#include "segre/core/utf8.h"
 #include "segre/io/csv.h"
 
 namespace segre {
@@ -55,9 +56,9 @@ TextTable auroc_table(const std::vector<ScoreResult>& results) {
 
 std::string aligned(const TextTable& table) {
   std::vector<size_t> widths;
-  for (const std::string& cell : table.header) widths.push_back(cell.size());
+  for (const std::string& cell : table.header) widths.push_back(n_characters(cell));
   for (const auto& row : table.rows)
-    for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
+    for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], n_characters(row[k]));
   std::ostringstream out;
   const auto write_line = [&](const std::vector<std::string>& cells) {
     for (size_t k = 0; k < cells.size(); ++k) {
@@ -65,7 +66,8 @@ std::string aligned(const TextTable& table) {
       if (table.words_last && k + 1 == cells.size()) {
         out << cells[k];
       } else {
-        out << (k > 0 ? std::right : std::left) << std::setw(static_cast<int>(widths[k])) << cells[k];
+        const std::string padding(widths[k] - n_characters(cells[k]), ' ');
+        out << (k > 0 ? padding + cells[k] : cells[k] + padding);
       }
     }
     out << '\n';

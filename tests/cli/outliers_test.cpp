@@ -73,6 +73,17 @@ TEST_F(CliOutliers, PutsTheCombinationThatTrainingNeverHadFirst) {
   EXPECT_TRUE(contains(result.err, "; percentiles are among ")) << result.err;
 }
 
+// As the other commands read a file: by the columns' names, whatever else is in it.
+TEST_F(CliOutliers, ColumnsAreMatchedByNameAndOthersIgnored) {
+  std::string text = "wind,id,ground,sky\n";
+  for (int k = 0; k < 100; ++k) text += "no,row" + std::to_string(k) + (k == 70 ? ",wet,sun\n" : ",dry,sun\n");
+  write_text(folder_ / "new.csv", text);
+  const auto result = to_file();
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.err, "column id is not the model's and is ignored"));
+  EXPECT_EQ(table()[1].fields[1], "70");
+}
+
 TEST_F(CliOutliers, EqualRowsHaveOneScoreAndErrorsAreAsAskedFor) {
   ASSERT_EQ(to_file({"--error", "0.05"}).exit_code, 0);
   auto rows = table();
