@@ -18,8 +18,7 @@
 #include "segre/space/check_labels.h"
 #include "segre/space/space.h"
 
-// gives: files written whole, CSV, NPY, PNG, gzip, zip, safetensors; ConfigSchema
-#include "segre/config/schema.h"
+// gives: files written whole, CSV, NPY, PNG, gzip, zip, safetensors
 #include "segre/io/append_file.h"
 #include "segre/io/csv.h"
 #include "segre/io/csv_reader.h"
@@ -35,6 +34,9 @@
 #include "segre/io/safetensors.h"
 #include "segre/io/tensorboard.h"
 #include "segre/io/zip.h"
+
+// gives: ConfigSchema, the keys of a config declared once
+#include "segre/config/schema.h"
 
 // gives: DataSource: labels [B, n]; what kinds there are; the readers of files (Dataset); JointTable;
 // relabel, by which a second file speaks the labels of the first
@@ -62,10 +64,12 @@
 // gives: JointOracle, the exact flow of a known joint distribution
 #include "segre/oracle/joint_oracle.h"
 
-// gives: Field (the network), WeightSource, Model (network, path and form: dv/dt = F(v, t))
-#include "segre/model/model.h"
+// gives: Field (the network), WeightSource
 #include "segre/net/field.h"
 #include "segre/net/layers.h"
+
+// gives: Model (network, path and form: dv/dt = F(v, t))
+#include "segre/model/model.h"
 
 // gives: Trainer, from path samples to parameters
 #include "segre/train/trainer.h"
@@ -91,15 +95,19 @@
 #include "segre/eval/sampler_quality.h"
 #include "segre/eval/total_variation.h"
 
-// gives: Page and Figures; out-of-distribution scores; Experiment (a config), RunDirectory, load_run, train_run
-#include "segre/experiment/recipe.h"
-#include "segre/experiment/run.h"
-#include "segre/ood/label_surprise.h"
-#include "segre/ood/outliers.h"
-#include "segre/ood/report.h"
-#include "segre/ood/verdict.h"
+// gives: Page and Figures
 #include "segre/report/evaluation_page.h"
 #include "segre/report/figures.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"
 #include "segre/report/sampler_figures.h"
+
+// gives: out-of-distribution scores; rows ranked by oddness
+#include "segre/ood/label_surprise.h"
+#include "segre/ood/outliers.h"
+#include "segre/ood/report.h"
+#include "segre/ood/verdict.h"
+
+// gives: Experiment (a config), RunDirectory, load_run, train_run
+#include "segre/experiment/recipe.h"
+#include "segre/experiment/run.h"

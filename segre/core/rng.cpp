@@ -6,7 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
 #include "segre/core/philox.h"
-#include "segre/kernels/simd.h"
+#include "segre/core/simd.h"
 
 #ifdef SEGRE_CUDA
 #include <c10/cuda/CUDAStream.h>

@@ -1,7 +1,6 @@
 #include "segre/core/utf8.h"
 
 #include <algorithm>
-
 #include <cstdint>
 
 namespace segre {

@@ -1,7 +1,7 @@
 #include "segre/kernels/adam_kernel.h"
 
 #include "segre/core/parallel.h"
-#include "segre/kernels/simd.h"
+#include "segre/core/simd.h"
 
 namespace segre::kernels {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
+#include "segre/core/simd.h"
 #include "segre/kernels/bias_parts.h"
-#include "segre/kernels/simd.h"
 
 #ifdef SEGRE_CUDA
 #include <c10/cuda/CUDAStream.h>

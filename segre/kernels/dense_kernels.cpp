@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "segre/core/parallel.h"
-#include "segre/kernels/simd.h"
+#include "segre/core/simd.h"
 
 namespace segre::kernels {
 namespace {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
-#include "segre/core/scalar_math.h"
 #include "segre/core/parallel.h"
+#include "segre/core/scalar_math.h"
+#include "segre/core/simd.h"
 #include "segre/kernels/group_norm_parts.h"
-#include "segre/kernels/simd.h"
 
 // Loops run over the channels of a pixel, which lie side by side, so they vectorise for any number of channels per
 // group, and every instruction set gives the same bits.

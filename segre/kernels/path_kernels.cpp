@@ -6,7 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
 #include "segre/core/scalar_math.h"
-#include "segre/kernels/simd.h"
+#include "segre/core/simd.h"
 
 namespace segre::kernels {
 namespace {

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Holds the tour of the house against the house: what segre/README.md, segre/segre.h and docs/notation.md say is so.
+
+  house_test.py SOURCE
+"""
+
+import re
+import sys
+from pathlib import Path
+
+CODE = {".h", ".cpp", ".cu", ".cuh"}
+
+
+def folders_of(source):
+    """The folders in the order of segre/README.md."""
+    return re.findall(r"^\| `(\w+)/` \|", (source / "segre/README.md").read_text(), re.M)
+
+
+def check_folders(source, order):
+    there = {path.name for path in (source / "segre").iterdir() if path.is_dir()}
+    for name in sorted(there ^ set(order)):
+        yield f"segre/README.md: folder {name} is {'not listed' if name in there else 'listed and does not exist'}"
+
+
+def check_includes(source, order):
+    """A folder includes only itself and folders above it in the list."""
+    for path in sorted((source / "segre").glob("*/*")):
+        if path.suffix not in CODE or path.parent.name not in order:
+            continue
+        for line, text in enumerate(path.read_text().splitlines(), 1):
+            found = re.match(r'#include "segre/(\w+)/', text)
+            if found and order.index(found[1]) > order.index(path.parent.name):
+                yield f"{path.relative_to(source)}:{line}: includes {found[1]}/, which is below {path.parent.name}/"
+
+
+def check_umbrella(source, order):
+    """segre.h has the folders in the same order."""
+    text = (source / "segre/segre.h").read_text()
+    ranks = [order.index(folder) for folder in re.findall(r'#include "segre/(\w+)/', text)]
+    for before, after in zip(ranks, ranks[1:]):
+        if before > after:
+            yield f"segre/segre.h: {order[after]}/ comes after {order[before]}/"
+
+
+def check_notation(source):
+    """Every name stands in the file that the line gives for it."""
+    for line, text in enumerate((source / "docs/notation.md").read_text().splitlines(), 1):
+        cells = [cell.strip() for cell in text.split("|")]
+        if len(cells) != 6 or not cells[4].startswith("`"):
+            continue
+        files, folder = [], None
+        for name in re.findall(r"`([^`]+)`", cells[4]):
+            path = source / name if "/" in name else folder / name
+            folder = path.parent
+            if not path.exists():
+                yield f"docs/notation.md:{line}: {path.relative_to(source)} does not exist"
+                continue
+            files.append(path)
+        contents = "".join(path.read_text() for path in files)
+        for name in re.findall(r"`([^`]+)`", cells[3]):
+            word = re.match(r"\w+", name.split("::")[-1])[0]
+            if not re.search(rf"\b{word}\b", contents):
+                yield f"docs/notation.md:{line}: {word} is not in {', '.join(path.name for path in files)}"
+
+
+def main():
+    source = Path(sys.argv[1])
+    order = folders_of(source)
+    wrong = [*check_folders(source, order)]
+    if not wrong:
+        wrong = [*check_includes(source, order), *check_umbrella(source, order), *check_notation(source)]
+    if not order:
+        wrong = ["segre/README.md: lists no folders"]
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main()
