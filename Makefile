@@ -57,7 +57,7 @@ setup-test setup-bench setup-lint setup-fuzz:
 asan: setup-test
 	@scripts/sanitize.sh asan $(torch_option)
 
-tsan: setup-fuzz
+tsan: setup-test
 	@scripts/sanitize.sh tsan $(torch_option)
 
 SECONDS ?= 60

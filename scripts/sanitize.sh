@@ -21,12 +21,8 @@ case $kind in
     targets=(all)
     ;;
   tsan)
-    # LibTorch is not instrumented: calls from inside it are not looked at. Archer tells the sanitizer what OpenMP's
-    # barriers order; without it every parallel loop would look like a race.
+    # LibTorch is not instrumented: calls from inside it are not looked at.
     export TSAN_OPTIONS="halt_on_error=1:ignore_noninstrumented_modules=1:suppressions=$notes/tsan.txt"
-    archer=$(find /usr/lib/llvm-*/lib /usr/lib/x86_64-linux-gnu -name libarcher.so 2>/dev/null | sort | tail -1)
-    [ -n "$archer" ] || { echo "libarcher.so was not found: install libomp-dev" >&2; exit 1; }
-    export OMP_TOOL_LIBRARIES=$archer
     select=(-L threads)
     targets=(segre_tests)
     ;;

@@ -24,7 +24,7 @@ case "${1:-build}" in
   build) ;;
   test) optional+=(chromium) ;;
   lint) packages+=(clang-format clang-tidy) ;;
-  fuzz) packages+=(clang libclang-rt-dev libomp-dev) ;;
+  fuzz) packages+=(clang libclang-rt-dev) ;;
   bench) ;;
   *) echo "setup.sh: unknown part '$1' (build, test, lint, fuzz, bench)" >&2; exit 2 ;;
 esac
