@@ -1,16 +1,16 @@
-# The front door. `make demo` and `make test` do everything on a fresh Debian 12 or Ubuntu 24.04: install what is
-# missing, configure, build, run. Nothing is done twice.
+# Start here. `make demo` and `make test` do everything on a fresh Debian 12 or Ubuntu 24.04: install what is missing,
+# configure, build, run. Nothing is done twice.
 #
 #   make demo                    train and sample the toys, write build/demo/report.html
 #   make test                    build and run all tests
 #   make build                   build/segre and the library
-#   make mutants                 plant small mistakes one by one and see whether the tests find them
+#   make mutants                 plant small mistakes one by one and check that the tests find them
 #   make asan | make tsan        run the tests under the address or the thread sanitizer
-#   make fuzz SECONDS=60         feed hostile files to every reader, so many seconds each
+#   make fuzz SECONDS=60         feed hostile files to every reader, for this many seconds each
 #   make bench                   compare training speed with PyTorch (installs PyTorch's remaining 2 GB)
 #   make format | lint | clean
 #
-#   CUDA=1                       build for CUDA too (default where an NVIDIA GPU and nvcc are found); CUDA=0: never
+#   CUDA=1                       build with CUDA (default if an NVIDIA GPU and nvcc are found); CUDA=0: without
 #   TORCH_DIR=/path/to/libtorch  use this LibTorch 2.11 instead of installing the wheel
 #   BUILD=build                  where to build
 #   PRESET=cpu|cuda|asan|...     configuration, see CMakePresets.json

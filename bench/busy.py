@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Steps that 'segre train' makes in a given time, on a quiet machine and beside endless loops, one per core.
+"""Steps that 'segre train' makes in a given time, on a quiet machine and next to endless loops, one per core.
 
     bench/busy.py --segre build/segre [--before OTHER/segre] [--seconds 10] [--repeats 2]
 
 The data are a made-up table of 12 columns and 2,000 rows, in batches of 256. Each program runs with its default threads
-and with one (OMP_NUM_THREADS, which every version understands), in turn, so that the machine's noise hits all alike.
+and with one (OMP_NUM_THREADS, which every version understands), in turn, so that noise affects all equally.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def spin():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--segre", default="build/segre")
-    parser.add_argument("--before", help="an older program to compare with")
+    parser.add_argument("--before", help="older program to compare with")
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=2)
     a = parser.parse_args()

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Finds planted rows: how high 'segre outliers' ranks rows with a combination that training never had.
+"""Finds planted rows: how high 'segre outliers' ranks rows with a combination never seen in training.
 
     bench/outliers.py --segre build/segre --tables 20 [--same-file] [-- OPTIONS OF segre train]
 
 Every table has 6 to 12 categorical columns of 2 to 6 labels that depend on each other (a random Bayesian network). Of
-300 rows three are planted: each has a pair of labels that never occurs together although both are common; everything
-else about the row is drawn as in the others. A model is trained on clean rows of the same distribution (--same-file: on
-the very file that is ranked, planted rows included) and ranks the 300 rows. Printed: the ranks of the planted rows and
-the area under the ROC curve,
-  before       by one pass of 'segre likelihood --times 32', which was the way before there was 'segre outliers'
+300 rows three are planted: each has a pair of labels that never occur together although both are common; everything
+else in the row is drawn as in the others. A model is trained on clean rows of the same distribution (--same-file: on
+the ranked file itself, planted rows included) and ranks the 300 rows. Prints the ranks of the planted rows and the area
+under the ROC curve,
+  before       by one pass of 'segre likelihood --times 32', the method before 'segre outliers' existed
   score, nats  by these columns of 'segre outliers'
-  combination  by nats - independent: how surprising all labels are together, whatever they are by themselves
-  pairs        without a model: how many pairs of the row's labels training never had
+  combination  by nats - independent: how surprising all labels are together, however rare each of them is
+  pairs        without a model: how many pairs of the row's labels never occur in training
 """
 
 import argparse
@@ -25,7 +25,7 @@ import sys
 import tempfile
 
 PLANTED = 3
-LEAST_SHARE = 0.15  # of a label that counts as common
+LEAST_SHARE = 0.15  # minimum for a label to count as common
 
 
 def dirichlet(rng, n, spread=1.7):
@@ -96,7 +96,7 @@ def share(rows, i, label):
 
 
 def make_table(seed, n_rows, n_train):
-    """Training rows, rows to be ranked, and which of these are planted."""
+    """Training rows, rows to rank, and which of the latter are planted."""
     rng = random.Random(seed)
     while True:
         network = Network(rng)
@@ -174,7 +174,7 @@ def measure(args, seed, folder):
     data = ["--data", f"csv:{folder / 'rows.csv'}", "--checkpoint", args.checkpoint]
     run([args.segre, "likelihood", str(folder / "run"), *data, "--times", "32", "--out", str(folder / "before.csv")])
     before = [-float(x) for x in columns_of(folder / "before.csv", "item")["log_p"]]
-    # Percentiles are not looked at: few training rows need to be scored for them.
+    # Percentiles are not used, so few training rows need to be scored.
     run([args.segre, "outliers", str(folder / "run"), *data, "--error", args.error, "--calibration", "8",
          "--out", str(folder / "odd.csv")])
     found = columns_of(folder / "odd.csv", "item")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs each benchmark and its PyTorch peers in turn, several times, and prints the medians and their ratios: the machine's
-# noise hits all alike. Batches of 512 are the paper's, of 1,024 our recipe's. Lines are kept in BUILD/bench.jsonl.
+# Runs each benchmark and its PyTorch peers in turn, several times, so that the machine's noise affects all equally, and
+# prints the medians and their ratios. The paper uses batches of 512, our recipe 1,024. Lines go to BUILD/bench.jsonl.
 #
 #   bench/run.sh [BUILD] [REPEATS] [SECONDS]
 set -euo pipefail

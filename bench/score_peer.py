@@ -1,12 +1,12 @@
-"""Sampling and scoring in straightforward PyTorch: what `segre sample`, `likelihood` and `convergence` are timed against.
+"""Sampling and scoring in straightforward PyTorch, to time `segre sample`, `likelihood` and `convergence` against.
 
 The paper's MNIST network with random weights (time does not depend on them), eager, bfloat16 by autocast for forward
 passes; derivatives in float32.
 
-    python bench/score_peer.py                 one JSON line for each job: seconds, the median of repeats, and spread
+    python bench/score_peer.py                 one JSON line per job: median seconds of the repeats, and spread
 
-Jobs: 100 images by 100 midpoint steps; the simulation-free bound of 10,000 images with 64 times each; 1,024 trajectories
-of the likelihood with one Hutchinson probe, 50 midpoint steps.
+Jobs: 100 images by 100 midpoint steps; the simulation-free bound of 10,000 images with 64 times each; the likelihood of
+1,024 trajectories with one Hutchinson probe, 50 midpoint steps.
 """
 import argparse
 import json
@@ -101,7 +101,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the images and trajectories, to try it out")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the images and trajectories, to try it")
     options = parser.parse_args()
     device = torch.device(options.device)
     net = UNet(**NETS["mnist"]).to(device).eval()
@@ -109,7 +109,7 @@ def main():
         parameter.requires_grad_(False)
     size = lambda count: max(1, int(count * options.scale))
     images = torch.randint(2, (size(10_000), 32, 32))
-    sample(net, size(100), 3, device)  # cuDNN and the allocator warm up
+    sample(net, size(100), 3, device)  # warms up cuDNN and the allocator
     jobs = {
         "sample 100 images, midpoint, 100 steps": lambda: sample(net, size(100), 100, device),
         "free bound of 10,000 images, 64 times": lambda: free_bound(net, images, 64, 512, device),

@@ -1,4 +1,4 @@
-"""Medians, spreads and ratios of the lines that bench/run.sh wrote: ours first in each group, its peers after it."""
+"""Medians, spreads and ratios of the lines written by bench/run.sh: in each group segre first, then its peers."""
 import json
 import statistics
 import sys

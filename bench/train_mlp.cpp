@@ -1,5 +1,5 @@
 // Training steps per second of the 91 x 91 MLP (configs/mlp.toml), everything included: data, times, noise, forward,
-// backward, Adam, average. One JSON line. Its peer is train_mlp_peer.py; bench/run.sh runs both in turn.
+// backward, Adam, average. Prints one JSON line. The peer is train_mlp_peer.py; bench/run.sh runs both in turn.
 //
 //   bench_train_mlp CONFIG SECONDS BATCH
 
@@ -11,6 +11,7 @@
 #include "segre/core/tuning.h"
 #include "segre/core/version.h"
 #include "segre/experiment/experiment.h"
+#include "segre/sources/source_kinds.h"
 
 int main(int argc, char** argv) {
   if (argc != 4) {

@@ -1,8 +1,8 @@
-"""The same training step as bench/train_mlp.cpp in PyTorch eager: the same network, batch, path, objective, optimiser and
-weight average, written as one would. Data are drawn from the same table, times uniform on [0, decision time] (the cheaper
-law). Prints one JSON line.
+"""The same training step as bench/train_mlp.cpp in PyTorch eager: the same network, batch, path, objective, optimiser
+and weight average, written in the usual way. Data come from the same table, times are uniform on [0, decision time]
+(the cheaper law). Prints one JSON line.
 
-    train_mlp_peer.py SECONDS plain|fused BATCH      torch.optim.Adam as it is by default, or with fused=True
+    train_mlp_peer.py SECONDS plain|fused BATCH      torch.optim.Adam with its defaults, or with fused=True
 """
 import json
 import math
@@ -19,7 +19,7 @@ GAIN, FEATURES, LR, DECAY = 4.0, 8, 2e-3, 0.999
 
 
 def pinwheel():
-    """The joint table of segre/data/toys.cpp."""
+    """The joint table of segre/generate/toys.cpp."""
     cell = 2 / C
     at = torch.arange(3 * C, dtype=torch.float64)
     axis = -1 + cell * (at + 0.5) / 3

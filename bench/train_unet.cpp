@@ -1,7 +1,7 @@
 // Training speed of a UNet, everything included: gathering a batch of the data, times, noise, forward, backward, Adam,
-// weight average. The data are random labels of the config's shape; the speed does not depend on them. One JSON line:
-// samples_per_second is the median over the windows, with min and max beside it; first_step_s the first step;
-// start_to_training_s from the start of the program until steps run at full speed. Its peer is train_unet_peer.py.
+// weight average. The data are random labels of the config's shape; the speed does not depend on them. Prints one JSON
+// line: samples_per_second is the median over the windows, with their min and max; first_step_s times the first step;
+// start_to_training_s is from program start until steps run at full speed. The peer is train_unet_peer.py.
 //
 //   bench_train_unet CONFIG HEIGHT WIDTH LABELS BATCH DEVICE WINDOWS SECONDS [key=value ...]
 //   bench_train_unet configs/paper/mnist.toml 32 32 2 256 cuda 5 4
@@ -10,12 +10,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "segre/core/device.h"
+#include "segre/experiment/experiment.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
 #include "segre/core/progress.h"
 #include "segre/core/tuning.h"
 #include "segre/core/version.h"
-#include "segre/experiment/run.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
-"""Training speed of the paper's UNets in PyTorch: what segre's training is held against.
+"""Training speed of the paper's UNets in PyTorch, to compare segre's training with.
 
-One step is all of it: a batch of labels gathered from a data set on the device (random labels; the speed does not
-depend on them), noise, times, the point of the path, softmax, the network, the paper's objective (the variance of F -
-(u_beta - u_0) under W, summed over pixels), backward, fused Adam, and a weight average where --ema is given. float32
+One step includes everything: a batch of labels gathered from a data set on the device (random labels; the speed does
+not depend on them), noise, times, the point on the path, softmax, the network, the paper's objective (the variance of
+F - (u_beta - u_0) under W, summed over pixels), backward, fused Adam, and a weight average if --ema is given. float32
 on a CPU, bf16 autocast on CUDA.
 
     python bench/train_unet_peer.py --net mnist --batch 256 --device cuda
@@ -13,16 +13,16 @@ Modes:
     eager            as written
     compile          torch.compile, no CUDA graph
     reduce-overhead  torch.compile(mode="reduce-overhead"): forward and backward as CUDA graphs
-    max-autotune     torch.compile(mode="max-autotune"): the same with kernels tuned; minutes to compile
+    max-autotune     torch.compile(mode="max-autotune"): the same with tuned kernels; takes minutes to compile
     compile-graph    torch.compile, and the whole step, Adam included, captured as one CUDA graph
     eager-graph      the step as written, captured as one CUDA graph
 
 --modes, --attention (plain: scores materialised as in the public code; sdpa: PyTorch's fused attention) and --layouts
-(channels_last, contiguous) take lists. Every combination runs in a process of its own with empty compiler caches and
-prints one JSON line: samples_per_second is the median over the windows, with min and max beside it; first_step_s is
-the first step, compilation included; start_to_training_s runs from the start of the process to the end of compilation
-and capture; peak_gib is memory of the device (CPU: of the process). A combination that fails prints its "error" instead.
-None starts after --budget seconds, and one that runs then is stopped.
+(channels_last, contiguous) take lists. Every combination runs in its own process with empty compiler caches and prints
+one JSON line: samples_per_second is the median over the windows, with their min and max; first_step_s is the first
+step, compilation included; start_to_training_s is from the start of the process to the end of compilation and capture;
+peak_gib is the peak memory of the device (CPU: of the process). A combination that fails prints its "error" instead.
+After --budget seconds no combination starts, and a running one is stopped.
 """
 import argparse
 import itertools
@@ -56,13 +56,13 @@ def parse():
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
     parser.add_argument("--modes", default="eager,reduce-overhead,compile-graph")
     parser.add_argument("--attention", default="plain")
-    parser.add_argument("--layouts", help="default: channels_last on CUDA, contiguous, which is faster there, on CPU")
+    parser.add_argument("--layouts", help="default: channels_last on CUDA; contiguous on CPU, where it is faster")
     parser.add_argument("--windows", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0, help="per window")
     parser.add_argument("--warmup", type=float, default=3.0, help="seconds of training before the first window")
     parser.add_argument("--ema", type=float, default=0.0, help="decay of the weight average; 0: none")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: PyTorch's choice")
-    parser.add_argument("--budget", type=float, default=480.0, help="seconds in all")
+    parser.add_argument("--budget", type=float, default=480.0, help="total seconds")
     parser.add_argument("--one", type=float, help=argparse.SUPPRESS)  # a single combination, and when it was started
     return parser.parse_args()
 
@@ -105,7 +105,7 @@ def make_step(net, labels, options):
     average = [parameter.detach().clone() for parameter in parameters] if options.ema > 0 else []
     loss = make_loss(net, labels, options)
     if compile_mode:
-        torch._dynamo.mark_static_address(labels)  # or CUDA graphs would copy the data set every step
+        torch._dynamo.mark_static_address(labels)  # otherwise CUDA graphs would copy the data set every step
         loss = torch.compile(loss, mode=compile_mode, dynamic=False, fullgraph=True)
 
     def step():
@@ -124,7 +124,7 @@ def make_step(net, labels, options):
 
 
 def capture(step):
-    """`step` as one CUDA graph. It must have run before, so that compilation and tuning lie behind it."""
+    """`step` as one CUDA graph. It must have run before, so that compilation and tuning are done."""
     import torch
 
     side = torch.cuda.Stream()
@@ -162,7 +162,7 @@ def timed(step, count, synchronize):
 
 
 def measure(options):
-    """One combination in this process."""
+    """Measures one combination in this process."""
     import torch
 
     from unet_peer import NETS, UNet
@@ -186,13 +186,13 @@ def measure(options):
                            device=device)
     step = make_step(net, labels, options)
     first, _ = timed(step, 1, synchronize)
-    timed(step, 2, synchronize)  # recompilations and graph recordings come with the second and third
+    timed(step, 2, synchronize)  # the second and third recompile and record graphs
     if MODES[options.modes][1]:
         step = capture(step)
         timed(step, 1, synchronize)
     ready = time.time() - options.one
 
-    # Chunks of steps of about a tenth of a window; the device is waited for at the end of each.
+    # Chunks of steps of about a tenth of a window, with a device synchronisation at the end of each.
     spent, chunk = 0.0, 1
     while spent < options.warmup:
         seconds, _ = timed(step, chunk, synchronize)
@@ -226,7 +226,7 @@ def command(options, mode, attention, layout):
 
 
 def run_apart(options, mode, attention, layout, left):
-    """One combination in a process of its own; its figures, or its error."""
+    """Runs one combination in its own process; returns its figures, or its error."""
     if left < 1:
         return {"error": "no time left"}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as caches:

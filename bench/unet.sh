@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Training speed of the paper's UNets beside PyTorch with the same networks, in turn on the same machine. One JSON line
-# each, kept in BUILD/bench_unet_DEVICE.jsonl. On CUDA the peer's compilation takes minutes.
+# Training speed of the paper's UNets compared with PyTorch and the same networks, in turn on the same machine. One JSON
+# line each, kept in BUILD/bench_unet_DEVICE.jsonl. On CUDA the peer's compilation takes minutes.
 #
 #   bench/unet.sh [BUILD] [cpu|cuda]
 set -euo pipefail

@@ -1,11 +1,11 @@
-"""The UNet of Dhariwal and Nichol ("Diffusion Models Beat GANs on Image Synthesis", 2021) in plain PyTorch: what
-segre's own network is timed against (bench/train_unet_peer.py) and what made the golden file
+"""The UNet of Dhariwal and Nichol ("Diffusion Models Beat GANs on Image Synthesis", 2021) in plain PyTorch:
+segre's network is timed against it (bench/train_unet_peer.py), and it made the golden file
 (tests/golden/make_unet_golden.py).
 
 Parameter names and shapes are those of the public implementation with its defaults: convolutions for down- and
 upsampling, no scale-shift norm, no residual resampling, queries, keys and values of a head side by side.
 
-    python bench/unet_peer.py          prints the hyper-parameters and the number of parameters of each network in NETS
+    python bench/unet_peer.py          prints hyper-parameters and number of parameters of each network in NETS
 """
 import math
 
@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-# The paper's networks. `attention_at` are image heights, as in the training scripts of the public implementation.
+# The paper's networks. `attention_at` lists image heights, as in the training scripts of the public implementation.
 NETS = {
     "mnist": dict(height=32, width=32, labels=2, channels=32, channel_mult=(1, 2, 2, 2), res_blocks=2,
                   attention_at=(16,), heads=4),
@@ -28,7 +28,7 @@ LONGEST_PERIOD = 10_000
 
 
 def time_embedding(t, size):
-    """Cosines and sines [B, size] of t [B]. In float32 always: with t up to 1000 the rounding of the angle shows."""
+    """Cosines and sines [B, size] of t [B]. Always in float32: with t up to 1000 the rounding of the angle matters."""
     half = size // 2
     frequencies = torch.exp(-math.log(LONGEST_PERIOD) * torch.arange(half, dtype=torch.float32, device=t.device) / half)
     angle = t[:, None].float() * frequencies
@@ -36,7 +36,7 @@ def time_embedding(t, size):
 
 
 def zeroed(layer):
-    """The layer with all parameters zero: residual branches and the output start as nothing."""
+    """The layer with all parameters zero: residual branches and the output start at zero."""
     for parameter in layer.parameters():
         nn.init.zeros_(parameter)
     return layer
@@ -105,7 +105,7 @@ class Upsample(nn.Module):
 
 
 class Block(nn.Sequential):
-    """Layers in a row, each shown the time embedding."""
+    """Layers in sequence, each given the time embedding."""
 
     def forward(self, x, embedding):
         for layer in self:

@@ -9,49 +9,33 @@
 
 namespace segre::cli {
 
-/// What every command gets.
+/// Passed to every command.
 struct Context {
   std::string command_line;  ///< as typed, for run.json
 };
 
-/// Adds one subcommand to the program: its options, its example, and what it does when chosen.
+/// Adds a subcommand: its options, its example and its action. To add a command, define such a function in a new file
+/// and list it in main.cpp.
 using AddCommand = void (*)(CLI::App& app, Context& context);
 
-void add_demo(CLI::App& app, Context& context);
-void add_data(CLI::App& app, Context& context);
-void add_describe(CLI::App& app, Context& context);
-void add_train(CLI::App& app, Context& context);
-void add_sample(CLI::App& app, Context& context);
-void add_samplers(CLI::App& app, Context& context);
-void add_likelihood(CLI::App& app, Context& context);
-void add_ood(CLI::App& app, Context& context);
-void add_outliers(CLI::App& app, Context& context);
-void add_evaluate(CLI::App& app, Context& context);
-void add_convergence(CLI::App& app, Context& context);
-void add_oracle(CLI::App& app, Context& context);
-void add_export(CLI::App& app, Context& context);
-void add_keys(CLI::App& app, Context& context);
-void add_doctor(CLI::App& app, Context& context);
-void add_version(CLI::App& app, Context& context);
-
-/// Thrown by a command that a signal stopped and that saved its work; main() exits with the code for the signal.
+/// Thrown by a command that a signal stopped, after saving its work; main() exits with the signal's code.
 struct Stopped {
   int signal;
 };
 
-/// Largest count an option takes.
+/// Largest count an option accepts.
 inline constexpr int64_t kMost = 1'000'000'000'000;
 
-/// Most steps of a sampler, as of the key sample.steps: they are planned beforehand.
+/// Maximum number of sampler steps, as for the key sample.steps: steps are planned in advance.
 inline constexpr int64_t kMostSteps = 1'000'000;
 
 /// "90", "90s", "5m", "1h" -> seconds; InputError otherwise.
 double parse_duration(const std::string& option, const std::string& text);
 
-/// The folder share/segre that lies beside the program (or where SEGRE_SHARE says).
+/// The folder share/segre next to the program, or $SEGRE_SHARE if it is set.
 std::string share_folder();
 
-/// plotly.min.js in it; Error if it is missing. Asked for before the work whose report needs it.
+/// plotly.min.js in that folder; Error if it is missing. Call this before the work whose report needs it.
 std::filesystem::path plotly_file();
 
 }  // namespace segre::cli

@@ -29,7 +29,7 @@ std::string share_folder() {
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
   for (const fs::path& candidate : {program / "share" / "segre", program.parent_path() / "share" / "segre"})
     if (fs::is_directory(candidate)) return candidate;
-  fail("no share/segre folder beside ", program.string(), "; build again, or set SEGRE_SHARE");
+  fail("no share/segre folder next to ", program.string(), "; rebuild, or set SEGRE_SHARE");
 }
 
 std::filesystem::path plotly_file() {

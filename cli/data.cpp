@@ -3,11 +3,12 @@
 
 #include "cli/commands.h"
 #include "cli/inspect.h"
+#include "cli/show_work.h"
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
-#include "segre/data/public_data.h"
-#include "segre/data/source_kinds.h"
 #include "segre/io/output.h"
+#include "segre/read/public_data.h"
+#include "segre/sources/source_kinds.h"
 
 namespace segre::cli {
 namespace {
@@ -25,27 +26,28 @@ void fetch(const FetchArguments& arguments) {
   for (FetchFile file : data.files) {
     if (!arguments.mirror.empty())
       file.mirrors = {arguments.mirror + (arguments.mirror.ends_with('/') ? "" : "/") + file.name};
-    const bool fetched = fetch_file(file, folder);
+    const bool fetched =
+        with_progress([&](const WorkCallbacks& callbacks) { return fetch_file(file, folder, callbacks); });
     std::cerr << folder << "/" << file.name << ": " << format_bytes(file.bytes)
-              << (fetched ? ", checksum right\n" : ", already there, checksum right\n");
+              << (fetched ? ", checksum OK\n" : ", already exists, checksum OK\n");
   }
   std::string source = data.source;
   source.replace(source.find('%'), 1, folder);
-  std::cerr << "now: segre data inspect '" << source << "'\n";
+  std::cerr << "next: segre data inspect '" << source << "'\n";
 }
 
 void add_fetch(CLI::App& data) {
-  auto* command = data.add_subcommand("fetch", "Download a public data set, checked by its SHA-256");
+  auto* command = data.add_subcommand("fetch", "Download a public data set and check its SHA-256");
   auto arguments = std::make_shared<FetchArguments>();
   command->add_option("NAME", arguments->name, "mnist or omniglot")->required();
-  command->add_option("--to", arguments->to, "folder for the files (data/NAME unless given)");
-  command->add_option("--mirror", arguments->mirror, "address of a folder to get the files from instead");
+  command->add_option("--to", arguments->to, "folder for the files (data/NAME)");
+  command->add_option("--mirror", arguments->mirror, "URL of a folder to download the files from instead");
   command->footer("Example: segre data fetch mnist --to data/mnist");
   command->callback([arguments] { fetch(*arguments); });
 }
 
 void add_inspect(CLI::App& data) {
-  auto* command = data.add_subcommand("inspect", "Show what a source holds, and a config to start from");
+  auto* command = data.add_subcommand("inspect", "Describe a source and suggest a config");
   auto arguments = std::make_shared<InspectArguments>();
   command->add_option("SOURCE", arguments->source, "such as csv:FILE, idx:FILE, png:DIR, glyphs")->required();
   command->add_option("--preview", arguments->preview, "FILE.png for a picture of the first 64 images");
@@ -54,8 +56,8 @@ void add_inspect(CLI::App& data) {
   command
       ->add_option(
           "--items", arguments->items,
-          "look at the first so many; 0: all; unless given: all that are in memory, else 100,000, and 1,000 of "
-          "a source without end")
+          "examine the first N items; 0: all; default: all if they are in memory, else 100,000, or 1,000 of an "
+          "endless source")
       ->check(CLI::Range(int64_t{0}, kMost));
   command->add_flag("--json", arguments->json, "print the report as JSON");
   command->footer("Example: segre data inspect 'glyphs?pad=2' --preview glyphs.png --config glyphs.toml");
@@ -65,7 +67,7 @@ void add_inspect(CLI::App& data) {
 // Every kind of source with its options, for the help.
 std::string list_sources() {
   std::ostringstream out;
-  out << "Sources, in configs and on the command line alike; options follow a question mark, as in "
+  out << "Sources, for configs and the command line; options follow a question mark, as in "
          "idx:FILE?pad=2&limit=9:\n";
   for (const SourceKind& kind : source_kinds()) {
     out << "  " << std::left << std::setw(16) << kind.usage() << kind.help << '\n';
@@ -79,7 +81,7 @@ std::string list_sources() {
 }  // namespace
 
 void add_data(CLI::App& app, Context& /*context*/) {
-  auto* command = app.add_subcommand("data", "Look at data, or download some");
+  auto* command = app.add_subcommand("data", "Inspect or download data");
   command->require_subcommand(1);
   add_inspect(*command);
   add_fetch(*command);

@@ -1,4 +1,4 @@
-// segre demo: the tour. Trains the three toys, samples them, and shows what came out on one page.
+// segre demo: the tour. Trains the three toys, samples them, and shows the results on one page.
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,8 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/show_work.h"
+#include "cli/train_text.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
 #include "segre/core/parallel.h"
@@ -14,14 +16,18 @@
 #include "segre/core/text.h"
 #include "segre/core/version.h"
 #include "segre/eval/total_variation.h"
-#include "segre/experiment/run.h"
+#include "segre/experiment/load_run.h"
+#include "segre/experiment/run_directory.h"
+#include "segre/experiment/train_run.h"
 #include "segre/io/output.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
 #include "segre/report/figures.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"
+#include "segre/sample/draw.h"
 #include "segre/simplex/embedding.h"
+#include "segre/sources/source_kinds.h"
 
 namespace segre::cli {
 namespace {
@@ -61,22 +67,22 @@ LossCurve read_losses(const RunDirectory& run, const char* name, const JointTabl
   std::ifstream in(run.metrics());
   for (std::string line; std::getline(in, line);) {
     const auto entry = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!entry.contains("nats")) continue;  // a validation, or a line that a full disk cut
+    if (!entry.contains("nats")) continue;  // a validation, or a line cut short by a full disk
     curve.steps.push_back(entry.at("step").get<double>());
     curve.nats.push_back(entry.at("nats").get<double>());
   }
   return curve;
 }
 
-// Whether a run was made by this command: run.json holds the command line.
+// Whether this command made the run: run.json has the command line.
 bool is_demos_own(const RunDirectory& run) {
-  const auto info = nlohmann::json::parse(std::ifstream(run.path() / "run.json"), nullptr, /*allow_exceptions=*/false);
+  const auto info = nlohmann::json::parse(std::ifstream(run.info_file()), nullptr, /*allow_exceptions=*/false);
   if (!info.is_object() || !info.contains("command") || !info["command"].is_string()) return false;
   const auto words = split(info["command"].get<std::string>(), ' ');
   return words.size() > 1 && words[1] == "demo";
 }
 
-// The runs of the last demo make room for the new ones; anything else is not the demo's to remove.
+// Removes the runs of the last demo; refuses to remove anything else.
 void make_room(const fs::path& out) {
   for (const Toy& toy : kToys) {
     const RunDirectory run(out / toy.source);
@@ -101,9 +107,14 @@ Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const C
   experiment.sample.steps = 4;
   std::cerr << "== " << toy.source << ": train\n";
   const double start = now_seconds();
-  constexpr double kLeastSeconds = 3.0;  // enough for some steps on a busy machine
+  constexpr double kLeastSeconds = 3.0;  // enough for a few steps on a busy machine
   const double seconds = std::max(kLeastSeconds, toy.share * parse_duration("--max-time", arguments.max_time));
-  train_run(experiment, run, {.max_seconds = seconds, .command = context.command_line});
+  {
+    TrainDisplay display;
+    TrainCallbacks callbacks = display.callbacks();
+    callbacks.on_start = nullptr;
+    train_run(experiment, run, {.max_seconds = seconds, .command = context.command_line, .callbacks = callbacks});
+  }
   if (InterruptGuard::requested()) {
     std::cerr << "stopped by a signal\n";
     throw Stopped{InterruptGuard::signal()};
@@ -114,15 +125,10 @@ Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const C
   LoadedRun loaded = load_run(run.path(), torch::kCPU);
   const Sampler sampler(loaded.model, loaded.experiment.sample, static_cast<uint64_t>(arguments.seed));
   LabelingCounts counts(source->space());
-  Progress progress("sample", arguments.count);
-  const int64_t batch = sampler.rows_per_block() * 32;
-  int64_t n_evaluations = 0;
-  for (int64_t done = 0; done < arguments.count; done += batch) {
-    const Samples samples = sampler.draw(static_cast<uint64_t>(done), std::min(batch, arguments.count - done));
-    counts.add(samples.labels);
-    n_evaluations += samples.n_evaluations;
-    progress.update(done);
-  }
+  const DrawTotals totals = with_progress([&](const WorkCallbacks& callbacks) {
+    return draw_samples(
+        sampler, arguments.count, [&](const torch::Tensor& labels, int64_t) { counts.add(labels); }, callbacks);
+  });
   LossCurve losses = read_losses(run, toy.source, *source->joint());
   return {toy,
           std::move(source),
@@ -131,15 +137,15 @@ Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const C
           std::move(losses),
           trained - start,
           now_seconds() - trained,
-          n_evaluations};
+          totals.n_evaluations};
 }
 
 void show_flow(Page& page, const Outcome& coupled) {
   page.heading("The flow in the tetrahedron of joint distributions");
   page.text(
       "Every point of the tetrahedron is a joint distribution of two binary variables; its corners are the four "
-      "labelings. The surface holds "
-      "the distributions that factorise. The target (45, 5, 5, 45)/100 lies far from it. Drag to turn.");
+      "labelings. The surface contains "
+      "the distributions that factorise. The target (45, 5, 5, 45)/100 is far from it. Drag to rotate.");
   const Figure plain = tetrahedron(*coupled.source->joint());
   page.chart(plain.traces, plain.layout);
   page.caption("The target and the surface of factorising distributions.");
@@ -212,11 +218,11 @@ void show_probabilities(Page& page, const Outcome& coupled) {
   page.table({"labeling", "exact", "path bound", "simulation-free bound", "sampled"}, rows);
 }
 
-// Digits of the model that comes with segre, where it is installed.
+// Digits from the model that ships with segre, if it is installed.
 void show_digits(Page& page) {
   const fs::path model = fs::path(share_folder()) / "models" / "mnist";
   if (!fs::exists(model)) return;
-  std::cerr << "== mnist: sample the model that comes with segre\n";
+  std::cerr << "== mnist: sample the model that ships with segre\n";
   constexpr int64_t kDigits = 40;
   constexpr int64_t kColumns = 10;
   const LoadedRun run = load_run(model, torch::kCPU);
@@ -226,11 +232,11 @@ void show_digits(Page& page) {
   const Picture picture = draw_label_grid(run.model.space(), samples.labels, kColumns);
   page.heading("A trained image model");
   page.text(
-      "1,024 binary variables, one per pixel: samples of the model of MNIST digits under models/mnist, drawn now on "
+      "1,024 binary variables, one per pixel: samples from the model of MNIST digits in models/mnist, just drawn on "
       "this machine's CPU.");
   page.picture(encode_png_rgb(picture.pixels, picture.height, picture.width));
   page.caption(concat(kDigits, " samples in ", format_seconds(now_seconds() - start), ", ",
-                      samples.n_evaluations / kDigits, " evaluations of the network each."));
+                      samples.n_evaluations / kDigits, " network evaluations each."));
 }
 
 void demo(const DemoArguments& arguments, const Context& context) {
@@ -256,8 +262,8 @@ void demo(const DemoArguments& arguments, const Context& context) {
   const Figure losses = loss_curves(curves);
   page.chart(losses.traces, losses.layout);
   page.caption(
-      "The simulation-free bound on -log p as training goes, in nats per item: a noisy running mean over some hundred "
-      "batches. It falls towards the entropy of the target, the dashed line, and then scatters about its mean.");
+      "The simulation-free bound on -log p during training, in nats per item: a noisy running mean over about a "
+      "hundred batches. It falls towards the entropy of the target (dashed) and then fluctuates around its mean.");
   const fs::path report = fs::path(arguments.out) / "report.html";
   page.write(report, plotly);
   for (const Outcome& o : outcomes)
@@ -270,11 +276,11 @@ void demo(const DemoArguments& arguments, const Context& context) {
 }  // namespace
 
 void add_demo(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("demo", "The tour: train the toys, sample and score them, write report.html");
+  auto* command = app.add_subcommand("demo", "Take a tour: train, sample and score toys, write report.html");
   auto arguments = std::make_shared<DemoArguments>();
   command->add_option("--out", arguments->out, "directory for runs and report");
   command->add_option("--max-time", arguments->max_time,
-                      "time for all training together: 90s, 5m; three seconds each at least");
+                      "total training time: 90s, 5m; at least three seconds per toy");
   command->add_option("--count", arguments->count, "samples per toy")->check(CLI::Range(int64_t{1}, kMost));
   command->add_option("--seed", arguments->seed, "seed of all randomness")->check(CLI::Range(int64_t{0}, kMost));
   command->footer("Example: segre demo --out demo");

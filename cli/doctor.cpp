@@ -12,7 +12,7 @@
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
 #include "segre/core/version.h"
-#include "segre/experiment/run.h"
+#include "segre/experiment/experiment.h"
 
 namespace segre::cli {
 namespace {
@@ -38,7 +38,7 @@ std::string describe_plotly() {
 }  // namespace
 
 void add_doctor(CLI::App& app, Context& /*context*/) {
-  auto* command = app.add_subcommand("doctor", "Show what was found on this machine");
+  auto* command = app.add_subcommand("doctor", "Show what segre finds on this machine");
   command->footer("Example: segre doctor");
   command->callback([] {
     std::cout << "segre      " << release() << " (" << revision() << ")\n"

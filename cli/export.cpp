@@ -1,8 +1,8 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "cli/gather.h"
-#include "segre/experiment/run.h"
+#include "cli/options.h"
+#include "segre/experiment/load_run.h"
 #include "segre/io/output.h"
 
 namespace segre::cli {
@@ -13,10 +13,10 @@ void add_export(CLI::App& app, Context& /*context*/) {
     std::string out;
     std::string checkpoint = "last";
   };
-  auto* command = app.add_subcommand("export", "Keep of a run what sampling and scoring need: the averaged weights");
+  auto* command = app.add_subcommand("export", "Export what sampling and scoring need: the averaged weights");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("RUN", arguments->run, "directory that 'segre train' wrote")->required();
-  command->add_option("--out", arguments->out, "directory for the model, a run of its own")->required();
+  command->add_option("--out", arguments->out, "directory for the model, itself a run")->required();
   add_checkpoint_option(*command, arguments->checkpoint);
   command->footer("Example: segre export runs/mnist --out models/mnist");
   command->callback([arguments] {

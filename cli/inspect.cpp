@@ -14,14 +14,15 @@
 #include "segre/experiment/recipe.h"
 #include "segre/io/output.h"
 #include "segre/report/picture.h"
+#include "segre/sources/source_kinds.h"
 
 namespace segre::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kEndlessLook = 1000;    // items looked at of a source without end
-constexpr int64_t kFiniteLook = 100'000;  // of the others, unless they are in memory: then all
+constexpr int64_t kEndlessLook = 1000;    // items examined of an endless source
+constexpr int64_t kFiniteLook = 100'000;  // of other sources, unless they are in memory: then all
 constexpr int64_t kPreviewItems = 64;
 constexpr size_t kMostShares = 32;  // labels listed one by one
 
@@ -65,7 +66,7 @@ void print_report(const InspectArguments& arguments, const DataSource& source, c
   if (summary.n_items > 0) {
     std::cout << summary.n_items;
   } else {
-    std::cout << "without end, " << (source.joint() != nullptr ? "drawn from a known distribution" : "generated");
+    std::cout << "endless, " << (source.joint() != nullptr ? "drawn from a known distribution" : "generated");
   }
   std::cout << "\nn          " << space.n_variables() << "\nc_i        " << summary.most_labels;
   if (summary.fewest_labels != summary.most_labels) std::cout << " at most, " << summary.fewest_labels << " at least";
@@ -73,11 +74,11 @@ void print_report(const InspectArguments& arguments, const DataSource& source, c
   if (summary.memory_bytes > 0) {
     std::cout << format_bytes(summary.memory_bytes);
   } else {
-    std::cout << "none, items are made when needed";
+    std::cout << "none, items are generated on demand";
   }
   const bool part = summary.n_seen < summary.n_items;
   std::cout << "\nmissing    " << (summary.missing_share > 0.0 ? percent(summary.missing_share) : "none")
-            << (part ? " in these" : "") << "\nlooked at  " << (part ? "the first " : "") << summary.n_seen
+            << (part ? " in these" : "") << "\nexamined   " << (part ? "the first " : "") << summary.n_seen
             << " items\n";
   print_shares(space, summary);
   print_columns(summary);
@@ -126,12 +127,11 @@ std::string changed_keys(Experiment recipe) {
 std::string starting_config(const InspectArguments& arguments, const DataSource& source) {
   Experiment recipe = recipe_for(source.space(), source.n_items(), at::hasCUDA() ? torch::kCUDA : torch::kCPU);
   recipe.data = arguments.source;
-  const char* reason = recipe.net.kind == NetKind::unet ? "Images are learned by a UNet"
-                       : recipe.net.kind == NetKind::mlp
-                           ? "Tables and sequences are learned by an MLP"
-                           : "A few variables are learned by a mixture of products, our default";
-  return concat("# A start for ", arguments.source, ": ", source.space().describe(), ".\n# ", reason,
-                ".\n# 'segre keys' lists every key; those not here keep their defaults.\n", changed_keys(recipe));
+  const char* reason = recipe.net.kind == "unet"  ? "Images are learned by a UNet"
+                       : recipe.net.kind == "mlp" ? "Tables and sequences are learned by an MLP"
+                                                  : "A few variables are learned by a mixture of products, our default";
+  return concat("# A starting point for ", arguments.source, ": ", source.space().describe(), ".\n# ", reason,
+                ".\n# 'segre keys' lists every key; keys not listed here keep their defaults.\n", changed_keys(recipe));
 }
 
 void write_preview(OutputFile& file, const DataSource& source) {
@@ -145,7 +145,7 @@ void write_preview(OutputFile& file, const DataSource& source) {
 
 void print(const InspectArguments& arguments, const DataSource& source) {
   const bool all = arguments.items == 0 || (arguments.items < 0 && source.dataset() != nullptr);
-  if (all && source.n_items() == 0) fail_input(arguments.source, ": has no end; say how many items with --items");
+  if (all && source.n_items() == 0) fail_input(arguments.source, ": has no end; say how many items");
   const int64_t most = all                    ? source.n_items()
                        : arguments.items > 0  ? arguments.items
                        : source.n_items() > 0 ? kFiniteLook
@@ -161,14 +161,14 @@ void print(const InspectArguments& arguments, const DataSource& source) {
 }  // namespace
 
 void inspect(const InspectArguments& arguments) {
-  // All that is to be written is tried before the data are read.
+  // Checks every output before the data are read.
   std::optional<OutputFolder> folder;
   if (!arguments.out.empty()) folder.emplace("--out", arguments.out);
   const auto in_folder = [&](const char* name) { return folder ? (folder->path() / name).string() : std::string(); };
   const std::string config_name = arguments.config.empty() ? in_folder("config.toml") : arguments.config;
   for (const auto& [option, name] :
        {std::pair("--config", arguments.config), std::pair("--preview", arguments.preview)})
-    if (name == "-") fail_input(option, " -: a file was expected; standard output has the report");
+    if (name == "-") fail_input(option, " -: expected a file; the report goes to standard output");
   std::optional<OutputFile> config;
   if (!config_name.empty()) config.emplace(arguments.config.empty() ? "--out" : "--config", config_name);
   std::optional<OutputFile> preview;
@@ -177,15 +177,14 @@ void inspect(const InspectArguments& arguments) {
   const auto source = open_source(arguments.source);
   const bool image = source->space().layout() == Layout::image;
   if (preview && !image)
-    fail_input("--preview ", arguments.preview, ": pictures are drawn of images, this is a ",
-               source->space().describe());
+    fail_input("--preview ", arguments.preview, ": pictures need image data; this is a ", source->space().describe());
   if (folder && !preview && image) preview.emplace("--out", in_folder("preview.png"));
   print(arguments, *source);
   if (preview) write_preview(*preview, *source);
   if (config) {
     const std::string text = starting_config(arguments, *source);
     config->write([&](std::ostream& out) { out << text; });
-    std::cerr << "wrote " << config_name << "; now: segre train " << config_name << " --out run\n";
+    std::cerr << "wrote " << config_name << "; next: segre train " << config_name << " --out run\n";
   } else {
     std::cerr << "for a " << (image ? "picture and a " : "") << "config to start from: segre data inspect "
               << shown_source(arguments) << " --out DIR\n";

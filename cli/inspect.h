@@ -10,11 +10,11 @@ struct InspectArguments {
   std::string preview;  ///< FILE.png; empty: none
   std::string config;   ///< FILE.toml; empty: none
   std::string out;      ///< folder for both
-  int64_t items = -1;   ///< looked at; 0: all, -1: as many as make sense
+  int64_t items = -1;   ///< examined; 0: all, -1: a sensible number
   bool json = false;
 };
 
-/// Prints what a source holds to stdout; writes the picture and the config where asked.
+/// Prints a description of a source to stdout; writes the picture and the config if asked to.
 void inspect(const InspectArguments& arguments);
 
 }  // namespace segre::cli

@@ -1,5 +1,5 @@
 // segre: the command line. One table of subcommands, one place that turns exceptions into exit codes:
-// 0 all well, 1 the run failed, 2 bad usage or input, 130 and 143 ended by SIGINT and SIGTERM.
+// 0 success, 1 the run failed, 2 bad usage or input, 130 and 143 stopped by SIGINT and SIGTERM.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,8 +12,31 @@
 #include "cli/set_option.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
+#include "segre/core/log.h"
 #include "segre/core/parallel.h"
 #include "segre/core/tuning.h"
+
+namespace segre::cli {
+
+// Each is defined in the file of the same name; add_version is in doctor.cpp.
+void add_demo(CLI::App& app, Context& context);
+void add_data(CLI::App& app, Context& context);
+void add_describe(CLI::App& app, Context& context);
+void add_train(CLI::App& app, Context& context);
+void add_sample(CLI::App& app, Context& context);
+void add_samplers(CLI::App& app, Context& context);
+void add_likelihood(CLI::App& app, Context& context);
+void add_ood(CLI::App& app, Context& context);
+void add_outliers(CLI::App& app, Context& context);
+void add_evaluate(CLI::App& app, Context& context);
+void add_convergence(CLI::App& app, Context& context);
+void add_oracle(CLI::App& app, Context& context);
+void add_export(CLI::App& app, Context& context);
+void add_keys(CLI::App& app, Context& context);
+void add_doctor(CLI::App& app, Context& context);
+void add_version(CLI::App& app, Context& context);
+
+}  // namespace segre::cli
 
 namespace {
 
@@ -36,7 +59,7 @@ int report(const std::string& message, int code) {
   return code;
 }
 
-// Numbers are decimal: by itself CLI11 reads 010 as 8 and 0x10 as 16, and lets nan through every range.
+// Numbers are decimal: CLI11 alone would read 010 as 8 and 0x10 as 16, and accept nan in every range.
 void require_decimal_numbers(CLI::App& app) {
   const auto rule = [](const char* characters, const char* expected) {
     return CLI::Validator(
@@ -58,7 +81,7 @@ void require_decimal_numbers(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) require_decimal_numbers(*command);
 }
 
-// Threads are the same thing to every command.
+// --threads means the same for every command.
 void add_threads(CLI::App& command) {
   const auto parts = command.get_subcommands([](CLI::App*) { return true; });
   for (CLI::App* part : parts) add_threads(*part);
@@ -66,24 +89,22 @@ void add_threads(CLI::App& command) {
   command
       .add_option_function<int>(
           "--threads", [](int count) { segre::set_threads(count); },
-          segre::concat("threads that share the work on the CPU (", segre::n_threads(),
-                        "); results do not depend on it"))
+          segre::concat("CPU threads (", segre::n_threads(), "); results do not depend on it"))
       ->check(CLI::Range(1, kMostThreads));
 }
 
-// A program may be started without standard streams (>&-). The next file opened would take their place, and what is
-// printed would end up in it.
+// A program may be started without standard streams (>&-). The next file opened would take their place and receive
+// whatever is printed.
 void fill_standard_streams() {
   for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number)
     if (::fcntl(number, F_GETFD) < 0) ::open("/dev/null", O_RDONLY);
 }
 
 int run(int argc, char** argv) {
-  CLI::App app(
-      "Learns joint distributions of categorical variables, draws samples from them, says how likely data are.",
-      "segre");
+  CLI::App app("Learns joint distributions of categorical variables, draws samples and estimates how likely data are.",
+               "segre");
   app.require_subcommand(1);
-  app.set_help_all_flag("--help-all", "help of every command");
+  app.set_help_all_flag("--help-all", "print help for all commands");
   segre::cli::Context context;
   for (int k = 0; k < argc; ++k) context.command_line += (k > 0 ? " " : "") + std::string(argv[k]);
   for (const AddCommand add : kCommands) add(app, context);
@@ -96,7 +117,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForAllHelp& help) {
     return app.exit(help);
   } catch (const CLI::RequiredError& error) {
-    // CLI11 does not say which word it took for no subcommand.
+    // CLI11 does not say which word is not a subcommand.
     if (argc > 1 && app.get_subcommands().empty())
       return report(segre::concat("'", argv[1], "' is not a command; see 'segre --help'"), kBadInput);
     return report(std::string(error.what()) + "; see 'segre --help'", kBadInput);
@@ -112,9 +133,10 @@ int main(int argc, char** argv) {
   fill_standard_streams();
   segre::end_cleanly_on_signals();
   segre::tune_process();
+  segre::send_log_to(&std::cerr);
   try {
     const int code = run(argc, argv);
-    // What a command printed may still be on its way to a full disk or a closed pipe.
+    // Buffered output may still fail to reach a full disk or a closed pipe.
     if (!std::cout.flush()) segre::fail("writing to standard output failed");
     return code;
   } catch (const segre::cli::Stopped& stopped) {

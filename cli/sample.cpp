@@ -2,20 +2,20 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/gather.h"
+#include "cli/options.h"
 #include "cli/set_option.h"
+#include "cli/show_work.h"
+#include "segre/config/kinds.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
-#include "segre/data/source_kinds.h"
-#include "segre/eval/total_variation.h"
-#include "segre/experiment/run.h"
+#include "segre/flow/sampler_kinds.h"
 #include "segre/io/csv.h"
 #include "segre/io/npy.h"
 #include "segre/io/output.h"
 #include "segre/report/picture.h"
+#include "segre/tasks/sample_run.h"
 
 namespace segre::cli {
 namespace {
@@ -40,8 +40,8 @@ enum class Format { csv, npy, picture, maps };
 
 constexpr int64_t kMostInPicture = 4096;
 
-// By the name alone, so that it can be tried before the model is read. What exists and is neither a file nor a folder,
-// such as /dev/null or a pipe, takes CSV.
+// Depends only on the name, so that it can be checked before the model is read. Anything that is neither a file nor a
+// folder, such as /dev/null or a pipe, gets CSV.
 Format format_of(const std::string& out) {
   const auto extension = std::filesystem::path(out).extension().string();
   std::error_code ignored;
@@ -58,8 +58,7 @@ Format format_of(const std::string& out) {
 void check_format(Format format, const SampleArguments& arguments, const Space& space) {
   const std::string& out = arguments.out;
   if ((format == Format::picture || format == Format::maps) && space.layout() != Layout::image)
-    fail_input("--out ", out, ": pictures are drawn of images, this model is a ", space.describe(),
-               "; use .csv or .npy");
+    fail_input("--out ", out, ": pictures need image data; this model is a ", space.describe(), "; use .csv or .npy");
   if (format == Format::picture && arguments.count > kMostInPicture)
     fail_input("--out ", out, ": one picture holds up to ", kMostInPicture, " samples, --count is ", arguments.count,
                "; give a folder for one file each");
@@ -67,103 +66,48 @@ void check_format(Format format, const SampleArguments& arguments, const Space& 
 
 void check_numbers(Format format, const SampleArguments& arguments, const Space& space) {
   if (!arguments.numbers) return;
-  if (format != Format::csv) fail_input("--numbers: numbers are written into .csv files, --out is ", arguments.out);
+  if (format != Format::csv) fail_input("--numbers: only .csv files can hold numbers; --out is ", arguments.out);
   for (int64_t i = 0; i < space.n_variables(); ++i)
     if (space.bins(i) != nullptr) return;
   fail_input("--numbers: the model of ", arguments.run,
-             " has no bins to draw numbers from; 'segre train --data csv:FILE?bins=auto' makes one that has");
+             " has no bins to draw numbers from; 'segre train --data csv:FILE?bins=auto' trains one that does");
 }
 
-// Whether a source's exact distribution is known and cheap to have, told by its name and the size of its file alone.
-bool is_cheap(const SourceName& name) {
-  constexpr uintmax_t kLargestTable = 1 << 20;  // bytes of a joint table: a moment to read
-  if (!is_exact(name)) return false;
-  return !name.has_target() || (std::filesystem::is_regular_file(name.target()) &&
-                                std::filesystem::file_size(name.target()) <= kLargestTable);
-}
-
-// The known distribution that a run was trained on, if it is cheap to have and still the same. No other data are
-// opened: those of a trained model may be large, or gone.
-std::unique_ptr<DataSource> known_source(const LoadedRun& run) {
-  const std::string& data = run.experiment.data;
-  if (!LabelingCounts::serves(run.model.space())) return nullptr;
-  try {
-    if (!is_cheap(parse_source_name(data))) return nullptr;
-    auto source = open_source(data);
-    const bool same = source->space().to_json() == run.model.space().to_json() &&
-                      (!run.data || run.data->items == fingerprint_of(*source, data));
-    return same && source->joint() != nullptr ? std::move(source) : nullptr;
-  } catch (const std::exception&) {
-    return nullptr;  // the samples do not need it
+// Writes each batch of samples as it is drawn; a picture is encoded at the end.
+class SampleWriter {
+ public:
+  SampleWriter(Format format, const SampleArguments& arguments, const Space& space, uint64_t seed)
+      : format_(format), space_(space), count_(arguments.count) {
+    if (arguments.numbers) numbers_ = RandomStream(seed, Purpose::bin_values);
   }
-}
 
-// What drawing needs beside the sampler.
-struct Drawing {
-  const Sampler& sampler;
-  const Space& space;
-  int64_t count;
-  LabelingCounts* counts;               // or nullptr
-  std::optional<RandomStream> numbers;  // values of bins instead of their names
-  int64_t n_undecided = 0;
-  int64_t n_evaluations = 0;
-
-  // Hands the samples over, batch by batch: use(labels, number of the first).
-  template <class Use>
-  void run(Use&& use) {
-    Progress progress("sample", count);
-    const int64_t batch = sampler.rows_per_block() * 32;
-    for (int64_t done = 0; done < count; done += batch) {
-      const Samples samples = sampler.draw(static_cast<uint64_t>(done), std::min(batch, count - done));
-      n_undecided += samples.n_undecided;
-      n_evaluations += samples.n_evaluations;
-      if (counts != nullptr) counts->add(samples.labels);
-      use(samples.labels, done);
-      progress.update(done + samples.labels.size(0));
+  void add(std::ostream& out, const torch::Tensor& labels, int64_t first) const {
+    if (format_ == Format::npy) {
+      if (first == 0) write_npy_header(out, space_, count_);
+      return write_npy_labels(out, space_, labels);
     }
+    std::optional<BinValues> values;
+    if (numbers_) values = {*numbers_, static_cast<uint64_t>(first)};
+    write_labels_csv(out, space_, labels, /*with_header=*/first == 0, values);
   }
+
+  std::string picture(const std::vector<torch::Tensor>& all) const {
+    const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(count_))));
+    return label_grid_png(space_, torch::cat(all), columns);
+  }
+
+ private:
+  Format format_;
+  const Space& space_;
+  int64_t count_;
+  std::optional<RandomStream> numbers_;  // values of bins instead of their names
 };
 
-void write_table(Drawing& drawing, std::ostream& out, Format format) {
-  if (format == Format::npy) write_npy_header(out, drawing.space, drawing.count);
-  drawing.run([&](const torch::Tensor& labels, int64_t first) {
-    if (format == Format::npy) {
-      write_npy_labels(out, drawing.space, labels);
-    } else {
-      std::optional<BinValues> values;
-      if (drawing.numbers) values = {*drawing.numbers, static_cast<uint64_t>(first)};
-      write_labels_csv(out, drawing.space, labels, /*with_header=*/first == 0, values);
-    }
-  });
-}
-
-void write_picture(Drawing& drawing, OutputFile& file) {
-  std::vector<torch::Tensor> all;
-  drawing.run([&](const torch::Tensor& labels, int64_t) { all.push_back(labels); });
-  const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(drawing.count))));
-  const std::string png = label_grid_png(drawing.space, torch::cat(all), columns);
-  file.write([&](std::ostream& out) { out << png; });
-}
-
-void write_maps(Drawing& drawing, NewOutputFolder& folder) {
-  folder.write([&](const std::filesystem::path& into) {
-    drawing.run(
-        [&](const torch::Tensor& labels, int64_t first) { write_label_maps(into, drawing.space, labels, first); });
-  });
-}
-
-// The run's options of sampling, changed as the command line says.
+// Applies command-line options to the run's sampling options.
 void apply_options(const SampleArguments& arguments, Experiment& experiment) {
+  set_sample_keys(experiment, arguments.set);
   auto schema = schema_of(experiment);
-  for (const auto& assignment : arguments.set) {
-    if (!assignment.starts_with("sample."))
-      fail_input("--set ", assignment, ": only keys of sample.* can be changed after training");
-    schema.set(assignment);
-  }
-  if (!arguments.sampler.empty()) {
-    check_sampler(arguments.sampler);
-    experiment.sample.sampler = arguments.sampler;
-  }
+  if (!arguments.sampler.empty()) experiment.sample.sampler = sampler_kind(arguments.sampler).name;
   if (!arguments.steps.empty()) schema.set("sample.steps=" + arguments.steps, "--steps");
   if (!arguments.seed.empty()) schema.set("seed=" + arguments.seed, "--seed");
   if (!arguments.t1.empty()) schema.set("sample.t1=" + arguments.t1, "--t1");
@@ -171,17 +115,57 @@ void apply_options(const SampleArguments& arguments, Experiment& experiment) {
   if (!arguments.tolerance.empty()) schema.set("sample.tolerance=" + arguments.tolerance, "--tolerance");
 }
 
-// What the samples took, for people.
-void report(const Drawing& drawing, const SampleOptions& options, double seconds) {
-  const auto count = static_cast<double>(drawing.count);
+// Prints time, evaluations and, if known, total variation.
+void report(const SampleRunResult& result, const LoadedRun& run, int64_t n_samples) {
+  const auto count = static_cast<double>(n_samples);
+  const SampleOptions& options = run.experiment.sample;
   const double share =
-      static_cast<double>(drawing.n_undecided) / (count * static_cast<double>(drawing.space.n_variables()));
-  // The adaptive sampler takes another number for each sample.
-  const int digits = options.sampler == "dopri5" ? 1 : 0;
-  std::cerr << drawing.count << " samples in " << format_seconds(seconds) << ", " << std::fixed
-            << std::setprecision(digits) << static_cast<double>(drawing.n_evaluations) / count << std::defaultfloat
-            << " evaluations each (" << options.sampler << " to t = " << std::setprecision(3) << drawing.sampler.t1()
-            << "), " << 100.0 * share << "% of variables undecided\n";
+      static_cast<double>(result.totals.n_undecided) / (count * static_cast<double>(run.model.space().n_variables()));
+  // With an adaptive sampler the number varies between samples.
+  const int digits = sampler_kind(options.sampler).adaptive() ? 1 : 0;
+  std::cerr << n_samples << " samples in " << format_seconds(result.seconds) << ", " << std::fixed
+            << std::setprecision(digits) << static_cast<double>(result.totals.n_evaluations) / count
+            << std::defaultfloat << " evaluations each (" << options.sampler << " to t = " << std::setprecision(3)
+            << result.t1 << "), " << 100.0 * share << "% of variables undecided\n";
+  if (const auto& known = result.total_variation)
+    std::cerr << "total variation to " << run.experiment.data << ": " << std::fixed << std::setprecision(4)
+              << known->value << " (0 is best; exact samples give " << known->floor << " on average)\n";
+}
+
+using Use = std::function<void(const torch::Tensor& labels, int64_t first)>;
+
+SampleRunResult draw(const SampleArguments& arguments, const LoadedRun& run, const Use& use) {
+  return with_progress([&](const WorkCallbacks& callbacks) {
+    return sample_run(run, run.experiment.sample, static_cast<uint64_t>(run.experiment.seed), arguments.count, use,
+                      callbacks);
+  });
+}
+
+SampleRunResult write_file(const SampleArguments& arguments, const LoadedRun& run, Format format, OutputFile& file) {
+  const SampleWriter writer(format, arguments, run.model.space(), static_cast<uint64_t>(run.experiment.seed));
+  SampleRunResult result;
+  if (format != Format::picture) {
+    file.write([&](std::ostream& out) {
+      result =
+          draw(arguments, run, [&](const torch::Tensor& labels, int64_t first) { writer.add(out, labels, first); });
+    });
+    return result;
+  }
+  std::vector<torch::Tensor> all;
+  result = draw(arguments, run, [&](const torch::Tensor& labels, int64_t) { all.push_back(labels); });
+  const std::string png = writer.picture(all);
+  file.write([&](std::ostream& out) { out << png; });
+  return result;
+}
+
+SampleRunResult write_maps(const SampleArguments& arguments, const LoadedRun& run, NewOutputFolder& folder) {
+  SampleRunResult result;
+  folder.write([&](const std::filesystem::path& into) {
+    result = draw(arguments, run, [&](const torch::Tensor& labels, int64_t first) {
+      write_label_maps(into, run.model.space(), labels, first);
+    });
+  });
+  return result;
 }
 
 void sample(const SampleArguments& arguments, const CLI::App& command) {
@@ -193,36 +177,16 @@ void sample(const SampleArguments& arguments, const CLI::App& command) {
   } else {
     file.emplace("--out", arguments.out);
   }
-  LoadedRun run = load_run(arguments.run, parse_device(arguments.device), parse_checkpoint(arguments.checkpoint));
+  LoadedRun run = load_named(arguments.run, arguments.device, arguments.checkpoint);
   apply_options(arguments, run.experiment);
-  const std::string& sampler_name = run.experiment.sample.sampler;
-  const bool adaptive = sampler_name == "dopri5";
-  require_used(command, "--steps", !adaptive, "--sampler " + sampler_name);
-  require_used(command, "--tolerance", adaptive, "--sampler " + sampler_name);
-  const auto seed = static_cast<uint64_t>(run.experiment.seed);
-  const Space& space = run.model.space();
-  check_format(format, arguments, space);
-  check_numbers(format, arguments, space);
-  const Sampler sampler(run.model, run.experiment.sample, seed);
-  const auto source = known_source(run);
-  std::optional<LabelingCounts> counts;
-  if (source) counts.emplace(space);
-
-  const double start = now_seconds();
-  Drawing drawing{sampler, space, arguments.count, counts ? &*counts : nullptr, {}};
-  if (arguments.numbers) drawing.numbers = RandomStream(seed, Purpose::bin_values);
-  if (format == Format::picture) {
-    write_picture(drawing, *file);
-  } else if (format == Format::maps) {
-    write_maps(drawing, *folder);
-  } else {
-    file->write([&](std::ostream& out) { write_table(drawing, out, format); });
-  }
-  report(drawing, run.experiment.sample, now_seconds() - start);
-  if (counts)
-    std::cerr << "total variation to " << run.experiment.data << ": " << std::fixed << std::setprecision(4)
-              << total_variation(*source->joint(), *counts) << " (0 is best; exact samples give "
-              << total_variation_floor(*source->joint(), arguments.count) << " on average)\n";
+  const SamplerKind& sampler = sampler_kind(run.experiment.sample.sampler);
+  require_used(command, "--steps", !sampler.adaptive(), "--sampler " + sampler.name);
+  require_used(command, "--tolerance", sampler.adaptive(), "--sampler " + sampler.name);
+  check_format(format, arguments, run.model.space());
+  check_numbers(format, arguments, run.model.space());
+  const SampleRunResult result =
+      folder ? write_maps(arguments, run, *folder) : write_file(arguments, run, format, *file);
+  report(result, run, arguments.count);
 }
 
 }  // namespace
@@ -231,26 +195,24 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   auto* command = app.add_subcommand("sample", "Draw samples from a trained model");
   auto arguments = std::make_shared<SampleArguments>();
   command->add_option("RUN", arguments->run, "directory that 'segre train' wrote")->required();
-  command->add_option("--count", arguments->count, "how many")->required()->check(CLI::Range(int64_t{1}, kMost));
+  command->add_option("--count", arguments->count, "samples to draw")->required()->check(CLI::Range(int64_t{1}, kMost));
   command
       ->add_option("--out", arguments->out,
-                   "FILE.csv, FILE.npy, FILE.png (a grid of images), a folder (a label map each), or - for CSV on "
+                   "FILE.csv, FILE.npy, FILE.png (a grid of images), a folder (one label map each), or - for CSV on "
                    "standard output")
       ->required();
-  command->add_option("--seed", arguments->seed, "seed; sample k depends on it and k alone");
-  command->add_option("--sampler", arguments->sampler,
-                      "euler, midpoint, heun, rk4, ab2 (two-step Adams-Bashforth), multistep (second order in the "
-                      "endpoint form), dopri5 (adaptive), sde (stochastic, the same marginals)");
+  command->add_option("--seed", arguments->seed, "seed; sample k depends only on it and k");
+  command->add_option("--sampler", arguments->sampler, list_kinds(sampler_kinds()));
   command->add_option("--steps", arguments->steps, "integration steps; dopri5 chooses its own");
   command->add_option("--tolerance", arguments->tolerance, "error allowed per step, relative to 1 + |v| (dopri5)");
   command->add_option("--t1", arguments->t1,
-                      "read labels at this time; 0: at the decision time, or where sample.stop says");
+                      "read labels at this time; 0: at the decision time, or as sample.stop says");
   command->add_option("--readout", arguments->readout,
                       "argmax, matched (drawn from the path's Bayes rule), segre (drawn from T(W), W = softmax(v))");
   command->add_flag("--numbers", arguments->numbers,
                     "write a number or date drawn within each bin (bins= of csv:) instead of the bin's name");
   add_set_option(*command, arguments->set, "sample.stop=end");
-  command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
+  add_device_option(*command, arguments->device);
   add_checkpoint_option(*command, arguments->checkpoint);
   command->footer("Example: segre sample runs/pinwheel --count 1000 --out samples.csv");
   command->callback([arguments, command] { sample(*arguments, *command); });

@@ -7,7 +7,7 @@
 namespace segre::cli {
 namespace {
 
-// "train.steps=100": letters, dots and underscores before the sign. A path that has one elsewhere is none.
+// "train.steps=100": letters, digits, dots and underscores before the sign. Other words with a sign are paths.
 bool is_assignment(const std::string& word) {
   const size_t sign = word.find('=');
   constexpr const char* kKey = "abcdefghijklmnopqrstuvwxyz_.0123456789";
@@ -17,19 +17,18 @@ bool is_assignment(const std::string& word) {
 }  // namespace
 
 void add_set_option(CLI::App& command, std::vector<std::string>& set, const std::string& example) {
-  command
-      .add_option("--set", set, concat("override keys of the config: --set ", example, ", several after one another"))
+  command.add_option("--set", set, concat("override config keys: --set ", example, "; several may follow"))
       ->allow_extra_args(false);
 }
 
 std::vector<std::string> with_set_before_each(int argc, const char* const* argv) {
   std::vector<std::string> words;
-  bool assigning = false;  // the words before are --set and assignments
+  bool assigning = false;  // the preceding words are --set and assignments
   for (int k = 1; k < argc; ++k) {
     const std::string word = argv[k];
     const std::string before = k > 1 ? argv[k - 1] : "";
     if (before == "--set") {
-      assigning = true;  // whatever it is, it is what --set was given
+      assigning = true;  // whatever it is, it is the value of --set
     } else if (assigning && is_assignment(word)) {
       words.push_back("--set");
     } else {

@@ -10,8 +10,8 @@ namespace segre::cli {
 /// with_set_before_each.
 void add_set_option(CLI::App& command, std::vector<std::string>& set, const std::string& example);
 
-/// The arguments behind the program's name, last one first, as CLI11 takes them. Behind "--set a=1" further assignments
-/// b=2 c=3 get a --set of their own: they are no file names, for which CLI11 would take them.
+/// The arguments after the program's name in reverse order, as CLI11 expects them. After "--set a=1", further
+/// assignments b=2 c=3 each get their own --set; CLI11 would take them for file names.
 std::vector<std::string> with_set_before_each(int argc, const char* const* argv);
 
 }  // namespace segre::cli

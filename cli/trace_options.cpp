@@ -1,7 +1,7 @@
 #include "cli/trace_options.h"
 
 #include "cli/commands.h"
-#include "cli/gather.h"
+#include "cli/options.h"
 
 namespace segre::cli {
 namespace {
@@ -15,8 +15,8 @@ void add_trace_options(CLI::App& command, TraceArguments& arguments) {
   command.add_option("--trace", arguments.kind,
                      "path, ball: exact; lattice (probes of every stride-th variable, exact for local dependence); "
                      "hutchinson (one probe, large scatter)");
-  command.add_option("--stride", arguments.stride, "of the lattice")->check(CLI::Range(int64_t{1}, kMost));
-  command.add_option("--probes", arguments.probes, "draws of signs averaged (lattice, hutchinson)")
+  command.add_option("--stride", arguments.stride, "stride of the lattice")->check(CLI::Range(int64_t{1}, kMost));
+  command.add_option("--probes", arguments.probes, "random sign vectors to average over (lattice, hutchinson)")
       ->check(CLI::Range(int64_t{1}, kMost));
 }
 

@@ -6,7 +6,7 @@
 
 namespace segre::cli {
 
-/// How a command asks for traces, as typed.
+/// Trace options of a command, as typed.
 struct TraceArguments {
   std::string kind = "exact";
   int64_t stride = 8;
@@ -17,7 +17,7 @@ struct TraceArguments {
 void add_trace_options(CLI::App& command, TraceArguments& arguments);
 TraceOptions trace_options(const TraceArguments& arguments);
 
-/// InputError if --stride or --probes was given to a command although the kind of trace does not use it.
+/// InputError if --stride or --probes was given but the kind of trace does not use it.
 void require_trace_options_used(const CLI::App& command, TraceKind kind);
 
 /// "path" or "ball"; InputError names --bound otherwise.

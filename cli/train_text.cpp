@@ -23,29 +23,15 @@ std::string parts_of(const Space& space) {
   return "columns";
 }
 
-std::string network(const Experiment& e) {
-  switch (e.net.kind) {
-    case NetKind::unet:
-      return concat("UNet with ", e.net.unet.channels, " channels");
-    case NetKind::mlp:
-      return concat("MLP with ", e.net.hidden.size(), e.net.hidden.size() == 1 ? " hidden layer" : " hidden layers");
-    case NetKind::latent_class:
-      return concat("mixture of ", e.net.classes, " products");
-    case NetKind::linear:
-      break;
-  }
-  return "linear";
-}
-
-// "812.3 +- 4.1", with the digits that the error leaves.
+// "812.3 +- 4.1", with as many digits as the error justifies.
 std::string with_error(const ValidationResult& result) {
   if (!std::isfinite(result.nats_error) || result.nats_error <= 0.0) return plain_digits(result.nats, 4);
   const int digits = std::clamp(static_cast<int>(1.0 - std::floor(std::log10(result.nats_error))), 0, 6);
   return concat(fixed(result.nats, digits), " +- ", fixed(result.nats_error, digits));
 }
 
-// The validation with the lowest loss if it came before the last and the last is worse by more than its error; else
-// null. Times and noise are the same at every validation, so the printed error does not blur the difference.
+// The validation with the lowest loss, if the last one is worse by more than its error; otherwise null. All
+// validations use the same times and noise, so the printed error does not blur the difference.
 const ValidationPoint* best_before_the_end(const TrainResult& result) {
   const auto& made = result.validations;
   if (made.size() < 2) return nullptr;
@@ -56,15 +42,15 @@ const ValidationPoint* best_before_the_end(const TrainResult& result) {
   return best + 1 != made.end() && best->result.nats + error < last.nats ? &*best : nullptr;
 }
 
-// Whether nats still fell in the second half of the training, by more than a percent.
+// Says whether nats still fell by more than a percent in the second half of training.
 std::string still_improving(const TrainResult& result) {
   const auto& made = result.validations;
   if (made.size() < 2) return "";
   const ValidationPoint& last = made.back();
   if (const auto* best = best_before_the_end(result))
     return concat("held-out items were most likely at step ", best->step, ", ", plain_digits(best->result.nats, 4),
-                  " nats: since then it learns its items by heart; --checkpoint best uses that step, more data or a "
-                  "smaller network would help");
+                  " nats; since then the model overfits: --checkpoint best uses that step, more data or a smaller "
+                  "network would help");
   const ValidationPoint& half = made[(made.size() - 1) / 2];
   const double gain = half.result.nats - last.result.nats;
   if (gain > 0.01 * std::abs(last.result.nats))
@@ -73,20 +59,42 @@ std::string still_improving(const TrainResult& result) {
   return "no longer improving: longer training would help little";
 }
 
+// Held-out nats next to those of independent variables once they are known, the loss before that.
+std::string progress_text(const TrainProgress& progress) {
+  const std::string rate = concat(plain_digits(progress.items_per_second, 3), " items/s");
+  if (std::isnan(progress.held_out_nats)) return concat("loss ", plain_digits(progress.loss, 4), "  ", rate);
+  std::string nats = concat("held out ", plain_digits(progress.held_out_nats, 4), " nats");
+  if (std::isfinite(progress.independent_nats))
+    nats += concat(" (independent ", plain_digits(progress.independent_nats, 4), ")");
+  return concat(nats, "  ", rate);
+}
+
 }  // namespace
+
+TrainCallbacks TrainDisplay::callbacks() {
+  return {.on_start = print_start,
+          .on_progress =
+              [this](const TrainProgress& progress) {
+                if (!bar_) bar_.emplace("train", progress.total, progress.first_step);
+                bar_->set_total(progress.total);
+                bar_->update(progress.step, progress_text(progress));
+              },
+          .signals = true};
+}
 
 void print_start(const TrainStart& start) {
   const Experiment& e = start.experiment;
   std::cerr << "data      " << start.space.describe() << "; ";
   if (start.n_items > 0) {
-    std::cerr << start.n_items << " items to learn from, ";
+    std::cerr << start.n_items << " training items, ";
   } else {
-    std::cerr << "items are drawn without end, ";
+    std::cerr << "unlimited training items, ";
   }
-  std::cerr << (start.n_held_out > 0 ? concat(start.n_held_out, " held out to measure on")
+  std::cerr << (start.n_held_out > 0 ? concat(start.n_held_out, " held out for validation")
                                      : std::string("none held out"))
             << '\n'
-            << "network   " << network(e) << ", " << start.n_parameters << " parameters\n"
+            << "network   " << (e.custom_net.empty() ? describe_net(e.net) : e.custom_net) << ", " << start.n_parameters
+            << " parameters\n"
             << "training  " << (start.max_seconds > 0.0 ? "about " : "") << start.expected_steps << " steps of "
             << e.train.batch << " items";
   if (start.n_items > 0) {
@@ -94,7 +102,7 @@ void print_start(const TrainStart& start) {
                           static_cast<double>(start.n_items);
     std::cerr << ", " << plain_digits(passes, 2) << " passes over the data";
   }
-  if (start.first_step > 0) std::cerr << ", after the " << start.first_step << " done before";
+  if (start.first_step > 0) std::cerr << ", after " << start.first_step << " earlier ones";
   if (start.max_seconds > 0.0) std::cerr << ", within " << format_seconds(start.max_seconds);
   std::cerr << '\n';
 }
@@ -102,17 +110,17 @@ void print_start(const TrainStart& start) {
 void print_end(const TrainResult& result, const std::string& run, double seconds) {
   if (result.new_steps == 0 && result.finished) {
     std::cerr << run << ": all " << result.steps
-              << " steps were done before; nothing was done now (--set train.steps=N with a larger N, or --max-time, "
-                 "trains on)\n";
+              << " steps are already done, nothing to do (to continue, use --set train.steps=N with a larger N, or "
+                 "--max-time)\n";
     return;
   }
   std::cerr << "trained " << result.new_steps << " steps in " << format_seconds(seconds) << " into " << run << '\n';
   if (!result.validations.empty()) {
     const ValidationResult& last = result.validations.back().result;
-    std::cerr << "held out  " << with_error(last) << " nats per item (a bound on -log p, of " << result.n_held_out
+    std::cerr << "held out  " << with_error(last) << " nats per item (a bound on -log p, over " << result.n_held_out
               << " items)\n"
-              << "beside    " << plain_digits(result.independent_nats, 4) << " if the " << parts_of(result.space)
-              << " were independent, " << plain_digits(result.uniform_nats, 4) << " if all labels were alike\n";
+              << "baseline  " << plain_digits(result.independent_nats, 4) << " if the " << parts_of(result.space)
+              << " were independent, " << plain_digits(result.uniform_nats, 4) << " if labels were equally likely\n";
     if (const std::string text = still_improving(result); !text.empty()) std::cerr << "progress  " << text << '\n';
   }
   if (!result.finished) return;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes made-up label maps of street scenes as palette PNGs, to try `segre train --data png:DIR` with.
+"""Writes made-up label maps of street scenes as palette PNGs, to try out `segre train --data png:DIR`.
 
   examples/scenes.py DIR [COUNT [SEED]]
 
 Five labels on 48x64 pixels: sky, meadow, road, house, tree. The horizon, the road's bend, houses and trees differ from
-picture to picture; houses and trees stand on the ground and the farther ones are smaller.
+picture to picture; houses and trees stand on the ground, and farther ones are smaller.
 """
 
 import random
@@ -28,7 +28,7 @@ def scene(chance):
         for x in range(max(0, round(middle - half)), min(WIDTH, round(middle + half) + 1)):
             picture[y][x] = ROAD
     things = [(chance.randint(horizon + 1, HEIGHT - 10), chance.choice([HOUSE, TREE])) for _ in range(chance.randint(2, 4))]
-    for base, thing in sorted(things):  # the nearer ones in front
+    for base, thing in sorted(things):  # nearer ones in front
         near = (base - horizon) / (HEIGHT - horizon)
         size = 5 + 16 * near
         middle, half_road = vanishing + (foot - vanishing) * near * near, 0.5 + 11 * near

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes a made-up table of visits to a clinic, as messy as tables are, to try `segre train --data csv:FILE` with.
+"""Writes a made-up table of visits to a clinic, as messy as real ones, to try out `segre train --data csv:FILE`.
 
   examples/visits.py FILE [--count 1000] [--seed 1] [--odd]
 
-Beside labels it has identifiers, dates, numbers, a constant column, missing values under several names, values in
-quotes with commas and quotes inside, and towns that are not ASCII. The columns depend on each other: the complaint on
+Besides labels it has identifiers, dates, numbers, a constant column, missing values under several names, quoted values
+with commas and quotes inside, and towns that are not ASCII. The columns depend on each other: the complaint on
 the age, the medicine and the ward on the complaint, the doctor on the ward, the insurer on the town. With --odd three
-rows have labels that never go together; their lines are printed.
+rows have labels that never occur together; their lines are printed.
 """
 
 import argparse
@@ -27,7 +27,7 @@ DOCTORS = {"children": ["Łukasz", "Zoë"], "surgery": ["Ågren", "Núñez"], "g
            "heart": ["Müller", "Ågren"]}
 TOWNS = {"Zürich": "Helvetia", "Genève": "Assura", "Lugano": "Helvetia", "Łódź": "abroad", "Besançon": "abroad"}
 MISSING = ["", "NA", "?"]
-ODD = [  # a complaint and what never goes with it
+ODD = [  # a complaint and what never occurs with it
     ("earache", {"medicine": "beta blocker"}),
     ("chest pain", {"ward": "children"}),
     ("cough", {"town": "Łódź", "insurer": "Assura"}),

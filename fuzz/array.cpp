@@ -1,7 +1,7 @@
-// NPY arrays and IDX images, plain or gzip; the first byte chooses the reader and its options.
+// NPY arrays and IDX images, plain or gzipped; the first byte chooses the reader and its options.
 
 #include "fuzz/support.h"
-#include "segre/data/readers.h"
+#include "segre/read/readers.h"
 
 namespace {
 

@@ -1,21 +1,21 @@
-// TOML configs, assignments of the command line, and names of sources with their options; the first byte chooses.
+// TOML configs, --set assignments, and names of sources with their options; the first byte chooses.
 
 #include "fuzz/samples.h"
 #include "fuzz/support.h"
-#include "segre/data/source_kinds.h"
 #include "segre/experiment/experiment.h"
+#include "segre/sources/source_kinds.h"
 
 namespace {
 
 using namespace segre;
 
-// Made once: it points at the experiment, which starts anew with each input.
+// Made once: the schema points at the experiment, which is reset for each input.
 struct Config {
   Experiment experiment;
   ConfigSchema schema = schema_of(experiment);
 };
 
-// What was read prints as TOML that reads back as the same.
+// What was read prints as TOML that reads back the same.
 void read_config(Config& config, const std::string& toml) {
   config.schema.read_text(toml, "config.toml");
   const std::string printed = config.schema.to_toml(/*with_help=*/false);
@@ -24,7 +24,7 @@ void read_config(Config& config, const std::string& toml) {
   fuzz::require(config.schema.to_toml(false) == printed, "a config survives being printed and read");
 }
 
-// Sources of files are opened on small good files; the options are the input's.
+// Opens file sources on small valid files, with the options of the input.
 void open_named(const std::string& text, fuzz::Folder& folder) {
   const SourceName name = parse_source_name(text);
   if (!name.has_target()) {

@@ -1,8 +1,8 @@
-// Folders of label maps: the options of the source, then the bytes of its PNG files, as three sections. Apart from
-// `picture` since it is slow: every value that a pixel may have is looked at.
+// Folders of label maps: the options of the source, then the bytes of its two PNG files, as three sections. Separate
+// from `picture` because it is slow: it checks every value that a pixel may have.
 
 #include "fuzz/samples.h"
-#include "segre/data/readers.h"
+#include "segre/read/readers.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace segre;
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::survive([&] {
     const std::string target = is_city ? folder.path().string() : (folder.path() / "maps").string();
     const auto name = parse_source_name((is_city ? "cityscapes:" : "png:") + target + "?" + parts[0]);
-    if (name.target() != target) return;  // the input has question marks of its own
+    if (name.target() != target) return;  // the input itself has question marks
     const Dataset dataset = is_city ? read_cityscapes(name) : read_png_folder(name);
     check_labels(dataset.space, dataset.labels.to(torch::kInt64));
   });

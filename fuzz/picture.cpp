@@ -1,10 +1,10 @@
-// PNG images and zip archives; the first byte chooses. Checksums of PNG chunks are put right for one
-// choice, else hardly an input would get past them.
+// PNG images and zip archives; the first byte chooses. One choice corrects the checksums of PNG chunks, which hardly
+// any input would get past otherwise.
 
 #include "fuzz/samples.h"
-#include "segre/data/readers.h"
 #include "segre/io/png.h"
 #include "segre/io/zip.h"
+#include "segre/read/readers.h"
 
 namespace {
 

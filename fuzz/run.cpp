@@ -1,15 +1,15 @@
 // A run directory: config.toml, model.json, the header of model.safetensors and its data, as four sections. The length
-// in front of the header is made here, so that most inputs get past it; the target `tensors` reads whole files.
+// before the header is written here, so that most inputs get past it; the target `tensors` reads whole files.
 
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/support.h"
-#include "segre/experiment/run.h"
+#include "segre/experiment/load_run.h"
 
 namespace {
 
-// The description with the config in the place that the seeds mark, so that mutations of TOML need no escapes.
+// The description with the config inserted where the seeds mark it, so that mutations of TOML need no escapes.
 std::string description_of(std::string json, const std::string& config) {
   const std::string place = "\"@CONFIG@\"";
   const size_t at = json.find(place);

@@ -4,7 +4,7 @@
 
 #include "fuzz/support.h"
 
-// Small good files of every format: what the seeds start from.
+// Small valid files of every format, from which the seeds are made.
 
 namespace segre::fuzz {
 
@@ -16,10 +16,10 @@ std::string sample_png();
 /// A zip archive with two drawings.
 std::string sample_zip();
 
-/// A PNG whose chunks all have the checksum that their bytes ask for.
+/// The PNG with the checksums of all its chunks corrected.
 std::string sealed(std::string png);
 
-/// A file or folder that a source of this kind opens, made when first asked for; "" for kinds that are none.
+/// A file or folder that a source of this kind opens, created on first use; "" for kinds that open none.
 std::string sample_target(const std::string& kind, Folder& folder);
 
 }  // namespace segre::fuzz

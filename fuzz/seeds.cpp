@@ -1,4 +1,4 @@
-// Writes the inputs that fuzzing starts from: fuzz_seeds DIR makes DIR/TARGET/NAME for every target.
+// Writes the inputs that fuzzing starts from: fuzz_seeds DIR writes DIR/TARGET/NAME for every target.
 
 #include <cstdio>
 #include <cstring>
@@ -8,9 +8,12 @@
 
 #include "fuzz/samples.h"
 #include "segre/core/error.h"
-#include "segre/experiment/run.h"
+#include "segre/experiment/run_directory.h"
 #include "segre/io/files.h"
 #include "segre/io/png.h"
+#include "segre/net/latent_class.h"
+#include "segre/net/mlp.h"
+#include "segre/net/unet.h"
 #include "tests/support/archives.h"
 
 namespace {
@@ -45,7 +48,7 @@ std::string config_of(Experiment experiment) {
                                "time_features", "channels", "channel_mult", "res_blocks", "ema"})
       if (key == wanted) text += line + "\n";
   }
-  // [path] has a kind of its own, which keeps its default.
+  // [path] also has a kind, which keeps its default.
   const size_t path = text.find("kind = \"e-geodesic\"\n");
   if (path != std::string::npos) text.erase(path, std::string("kind = \"e-geodesic\"\n").size());
   return text;
@@ -61,7 +64,7 @@ RunFiles run_of(const Experiment& experiment, const Space& space) {
   for (const auto& [name, weight] : model.field().parameters()) state["ema." + name] = weight;
   for (const auto& [name, buffer] : model.field().buffers()) state["buffers." + name] = buffer;
   run.save(1, state, space, experiment);
-  // A few keys instead of all: short seeds run faster.
+  // Only a few keys, since short seeds run faster.
   const std::string config = config_of(experiment);
   auto description = nlohmann::json::parse(read_file(*run.latest() / "model.json"));
   description["config"] = "@CONFIG@";  // see run.cpp
@@ -76,16 +79,16 @@ std::string sections_of(const RunFiles& files) {
          files.tensors.substr(8 + length);
 }
 
-Experiment tiny(NetKind kind) {
+Experiment tiny(const std::string& kind) {
   Experiment e;
   e.data = "coupled";
   e.net.kind = kind;
-  e.net.hidden = {2};
-  e.net.classes = 2;
+  e.net.of<MlpOptions>().hidden = {2};
+  e.net.of<LatentClassOptions>().classes = 2;
   e.net.time_features = 1;
-  e.net.unet.channels = 32;
-  e.net.unet.channel_mult = {1};
-  e.net.unet.res_blocks = 1;
+  e.net.of<UNetOptions>().channels = 32;
+  e.net.of<UNetOptions>().channel_mult = {1};
+  e.net.of<UNetOptions>().res_blocks = 1;
   return e;
 }
 
@@ -94,20 +97,18 @@ void runs(const fs::path& root) {
   Corpus tensors(root, "tensors");
   const Space table = Space::table({{"a", 2, {"x", "y"}}, {"b", 3, {}}});
   const Space image = Space::uniform(Layout::image, {2, 2}, 2, {{"no", "yes"}, {{0, 0, 0}, {255, 255, 255}}});
-  Experiment normed = tiny(NetKind::mlp);
-  normed.net.batch_norm = true;
+  Experiment normed = tiny("mlp");
+  normed.net.of<MlpOptions>().batch_norm = true;
   normed.train.adam.ema = 0.0;
-  for (const auto& [experiment, space] : {std::pair{tiny(NetKind::mlp), table},
-                                          {tiny(NetKind::latent_class), table},
-                                          {tiny(NetKind::linear), image},
-                                          {normed, table}}) {
+  for (const auto& [experiment, space] :
+       {std::pair{tiny("mlp"), table}, {tiny("latent_class"), table}, {tiny("linear"), image}, {normed, table}}) {
     const RunFiles files = run_of(experiment, space);
     corpus.add(sections_of(files));
     tensors.add(files.tensors);
   }
-  // A UNet's weights would be too much of a file; it is planned and refused.
-  RunFiles planned = run_of(tiny(NetKind::linear), image);
-  planned.config = config_of(tiny(NetKind::unet));
+  // A UNet's weights would make too large a file; it is planned and refused.
+  RunFiles planned = run_of(tiny("linear"), image);
+  planned.config = config_of(tiny("unet"));
   corpus.add(sections_of(planned));
 }
 

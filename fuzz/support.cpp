@@ -33,7 +33,7 @@ fs::path Folder::put(const std::string& name, const std::string& bytes) {
   }
   const bool written = ::ftruncate(at->second, 0) == 0 &&
                        ::pwrite(at->second, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
-  require(written, "a file in /dev/shm cannot be written");
+  require(written, "a file in /dev/shm can be written");
   return path;
 }
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-// What every fuzz target needs: files in memory for readers that take paths, and what counts as surviving.
+// What every fuzz target needs: files in memory for readers that take paths, and the definition of surviving.
 
 namespace segre::fuzz {
 
-/// A folder in memory (/dev/shm), removed at its end. Files stay open, so that writing one again takes
-/// two system calls.
+/// A folder in memory (/dev/shm), removed on destruction. Files stay open, so that rewriting one takes only two system
+/// calls.
 class Folder {
  public:
   Folder();
@@ -22,7 +22,7 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  /// Gives a file these contents and returns its path; folders on the way are made.
+  /// Gives a file these contents and returns its path; creates parent folders.
   std::filesystem::path put(const std::string& name, const std::string& bytes);
 
  private:
@@ -30,18 +30,18 @@ class Folder {
   std::map<std::string, int> files_;
 };
 
-/// Runs a reader on hostile input. It may succeed, or throw InputError with a message of one line; whatever else it
-/// does is a finding: another exception, a message of several lines or of none.
+/// Runs a reader on hostile input. It may succeed, or throw InputError with a one-line message; anything else is a
+/// finding: another exception, an empty message or one of several lines.
 void survive(const std::function<void()>& read);
 
-/// Stops the process with a message unless the condition holds: a property of what was read is violated.
+/// Aborts the process with a message unless the condition holds: a property of what was read is violated.
 void require(bool condition, const char* what);
 
-/// The pieces between lines that hold nothing but "====": several files in one input. At least `count` pieces, the last
-/// ones empty where the input has fewer.
+/// The pieces between lines that contain only "====": several files in one input. Exactly `count` pieces, the last ones
+/// empty if the input has fewer.
 std::vector<std::string> sections(const std::string& input, size_t count);
 
-/// The input behind its first byte, which chooses what to do with it.
+/// The input after its first byte, which chooses what to do with it.
 struct Chosen {
   uint8_t choice;
   std::string rest;

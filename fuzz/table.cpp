@@ -5,7 +5,7 @@
 
 #include "fuzz/support.h"
 #include "segre/data/joint_table.h"
-#include "segre/data/readers.h"
+#include "segre/read/readers.h"
 
 namespace {
 
@@ -18,7 +18,7 @@ const char* const kOptions[] = {"",
                                 "?delimiter=tab&columns=b,a",
                                 "?bins=auto",
                                 "?bins=a:3,auto&max_labels=2"};
-// A model that the table is read for, and what becomes of labels that it does not know.
+// Options of a table read for a model: what becomes of labels that it does not know.
 const char* const kForModel[] = {"", "?unseen=skip", "?unseen=missing&delimiter=semicolon"};
 constexpr size_t kFirstForModel = std::size(kOptions);
 constexpr size_t kJoint = kFirstForModel + std::size(kForModel);
@@ -34,7 +34,7 @@ void read_table(const std::filesystem::path& path, const std::string& options) {
   using namespace segre;
   const Dataset dataset = read_csv_table(parse_source_name("csv:" + path.string() + options));
   check_labels(dataset.space, dataset.labels.to(torch::kInt64));
-  // What a model would keep of it reads it again.
+  // The space as a model would keep it.
   const Space kept = Space::from_json(nlohmann::json::parse(dataset.space.to_json().dump()));
   for (int64_t i = 0; i < kept.n_variables(); ++i)
     if (const Bins* bins = kept.bins(i))

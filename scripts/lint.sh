@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # clang-tidy over the library and the command line. It parses LibTorch for each file (20 s), so only files that
-# changed since they were last found clean are looked at again.
+# have changed since they were last clean are checked again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build}
 stamps=$build/lint
 mkdir -p "$stamps"
-# The compile commands name GCC's precompiled header and flags that clang does not know.
+# The compile commands use GCC's precompiled header and flags that clang does not know.
 sed -E 's/-include [^ ]*cmake_pch.hxx//g; s/-Winvalid-pch//g; s/-fno-math-errno//g' \
   "$build/compile_commands.json" > "$stamps/compile_commands.json"
 check() {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Plants the small mistakes of tests/mutants/mistakes.toml one at a time and says which of them the tests find.
+"""Plants the small mistakes of tests/mutants/mistakes.toml one at a time and reports which of them the tests find.
 
 All mistakes are compiled into one scratch copy of the tree, each behind a switch that the environment variable
-SEGRE_MISTAKE turns on, so that one build serves them all. Of every mistake the tests that should notice run first, then
-all unit tests, then those that drive the program; the first failure, crash or hang counts. The working tree is never
-touched.
+SEGRE_MISTAKE turns on, so that one build serves them all. For each mistake, the tests that should notice run first,
+then all unit tests, then those that drive the program; the first failure, crash or hang counts. The working tree is
+never touched.
 
-  scripts/mutants.py                        the tree as it is, all mistakes
-  scripts/mutants.py --revision 1a2b3c4     the tree and the tests of a revision; mistakes it has no place for are skipped
+  scripts/mutants.py                        the current tree, all mistakes
+  scripts/mutants.py --revision 1a2b3c4     the tree and tests of a revision; mistakes that do not apply are skipped
   scripts/mutants.py --only 'net-*' --list  what would be planted
 """
 
@@ -25,14 +25,14 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LIST = REPOSITORY / "tests" / "mutants" / "mistakes.toml"
-PLACE = re.compile(r"@@(.*?)@@", re.DOTALL)  # around the expression that goes wrong
+PLACE = re.compile(r"@@(.*?)@@", re.DOTALL)  # around the expression to replace
 UNIT = "*-*_CUDA:*_Slow:Cli*:Browser*"  # as tests/CMakeLists.txt
 PROGRAM = "Cli*"
 NAMED_SECONDS = 240
 ALL_SECONDS = 2400
 
 SWITCH = """#pragma once
-// Written by scripts/mutants.py: which planted mistake is on.
+// Written by scripts/mutants.py: which planted mistake is active.
 #include <cstdlib>
 inline bool segre_mistake(int number) {
   static const int on = [] {
@@ -50,10 +50,10 @@ def read_list(path, patterns):
     for number, mistake in enumerate(mistakes, start=1):
         mistake["number"] = number
         if len(PLACE.findall(mistake["text"])) != 1:
-            sys.exit(f"{path}: {mistake['name']}: the text needs one place between @@ and @@")
+            sys.exit(f"{path}: {mistake['name']}: the text needs exactly one place between @@ and @@")
     names = [mistake["name"] for mistake in mistakes]
     if len(set(names)) != len(names):
-        sys.exit(f"{path}: a name is given twice")
+        sys.exit(f"{path}: a name occurs twice")
     return [m for m in mistakes if any(fnmatch.fnmatch(m["name"], pattern) for pattern in patterns)]
 
 
@@ -62,7 +62,7 @@ def command(arguments, **options):
 
 
 def files_of(revision):
-    """Names and contents of the tree: of a revision, or as it lies here."""
+    """Names and contents of the tree: of a revision, or the current one."""
     if revision:
         names = command(["git", "ls-tree", "-r", "--name-only", "-z", revision], cwd=REPOSITORY).split("\0")
         for name in filter(None, names):
@@ -76,7 +76,7 @@ def files_of(revision):
 
 
 def plant(mistake, contents):
-    """The file with the mistake behind its switch; None where its text is not there, or more than once."""
+    """The file with the mistake behind its switch; None unless its text occurs exactly once."""
     plain = PLACE.sub(lambda place: place.group(1), mistake["text"])
     if contents.count(plain) != 1:
         return None
@@ -86,7 +86,7 @@ def plant(mistake, contents):
 
 
 def make_tree(scratch, revision, mistakes):
-    """Writes the tree with all mistakes into the scratch folder; files that stay the same keep their time."""
+    """Writes the tree with all mistakes into the scratch folder; unchanged files keep their time stamp."""
     by_file = {}
     for mistake in mistakes:
         by_file.setdefault(mistake["file"], []).append(mistake)
@@ -106,7 +106,7 @@ def make_tree(scratch, revision, mistakes):
         target.write_bytes(contents)
         source = REPOSITORY / name
         target.chmod(source.stat().st_mode & 0o777 if source.exists() else 0o755)
-    for folder in ("segre", "cli", "tests", "bench"):  # what another revision left
+    for folder in ("segre", "cli", "tests", "bench"):  # leftovers of another revision
         for path in list((scratch / folder).rglob("*")):
             if path.is_file() and str(path.relative_to(scratch)) not in written:
                 path.unlink()
@@ -130,7 +130,7 @@ def build(scratch, jobs):
 
 
 def run_tests(scratch, number, test_filter, seconds, fail_fast=True):
-    """What the tests say: (failed, test, how), with test None where all pass."""
+    """Runs tests: (failed tests, how), with how None if all pass."""
     environment = dict(os.environ, SEGRE_MISTAKE=str(number), OMP_NUM_THREADS="1")
     arguments = [scratch / "build" / "segre_tests", f"--gtest_filter={test_filter}", "--gtest_color=no"]
     if fail_fast:
@@ -141,7 +141,7 @@ def run_tests(scratch, number, test_filter, seconds, fail_fast=True):
     try:
         output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # the program under test too
+        os.killpg(process.pid, signal.SIGKILL)  # including the program under test
         output, _ = process.communicate()
         how = f"hung for {seconds} s"
     if how == "failed" and process.returncode == 0:
@@ -155,7 +155,7 @@ def run_tests(scratch, number, test_filter, seconds, fail_fast=True):
 
 
 def try_mistake(scratch, mistake, broken, options):
-    """Where the mistake is found: the test and how, or None."""
+    """Records in the mistake which test finds it and how, or None."""
     start = time.monotonic()
     without = "".join(f":{name}" for name in broken)
     mistake["found"] = None
@@ -177,15 +177,15 @@ def try_mistake(scratch, mistake, broken, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--revision", help="plant in this revision and run its tests (default: the tree as it is)")
-    parser.add_argument("--mistakes", type=Path, default=LIST, help="another list than tests/mutants/mistakes.toml")
+    parser.add_argument("--revision", help="plant in this revision and run its tests (default: the current tree)")
+    parser.add_argument("--mistakes", type=Path, default=LIST, help="list other than tests/mutants/mistakes.toml")
     parser.add_argument("--only", action="append", help="names of mistakes, with * and ?; may be repeated")
-    parser.add_argument("--list", action="store_true", help="say what would be planted, and stop")
+    parser.add_argument("--list", action="store_true", help="print what would be planted, and stop")
     parser.add_argument("--named-only", action="store_true", help="run only the tests that should notice")
     parser.add_argument("--scratch", type=Path, help="folder of the scratch copy (build-mutants/REVISION)")
-    parser.add_argument("--no-plant", action="store_true", help="the scratch copy is planted already")
+    parser.add_argument("--no-plant", action="store_true", help="the scratch copy already has the mistakes")
     parser.add_argument("--no-build", action="store_true", help="only plant")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mistakes tried at the same time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mistakes to try in parallel")
     options = parser.parse_args()
 
     mistakes = read_list(options.mistakes, options.only or ["*"])
@@ -200,7 +200,7 @@ def main():
     scratch.mkdir(parents=True, exist_ok=True)
     planted_list = scratch / "planted.txt"
     if not options.no_plant:
-        make_tree(scratch, options.revision, everything)  # all of them, so that --only needs no other build
+        make_tree(scratch, options.revision, everything)  # all of them, so that --only needs no rebuild
         planted_list.write_text("".join(m["name"] + "\n" for m in everything if m.get("planted")))
     planted = set(planted_list.read_text().split())
     skipped = [m["name"] for m in mistakes if m["name"] not in planted]
@@ -215,7 +215,7 @@ def main():
         for test_filter in (UNIT, PROGRAM):
             broken += run_tests(scratch, 0, test_filter, ALL_SECONDS, fail_fast=False)[0]
         for name in broken:
-            print(f"left out {name}: fails without any mistake", flush=True)
+            print(f"left out {name}: fails without a mistake", flush=True)
     tried = [m for m in mistakes if m["name"] in planted]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(lambda mistake: try_mistake(scratch, mistake, broken, options), tried))

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Prints the C++ of the README and of docs/extending.md as one program: the ```cpp blocks in their order, #include lines
-# first, types before main, everything else inside it. examples/consumer/main.cpp is this output, and a test compares
-# the two:
+# Prints the C++ of the README and of docs/extending.md as one program: the ```cpp blocks in order, #include lines
+# first, types before main, everything else inside. examples/consumer/main.cpp is this output; a test compares the two:
 #   scripts/readme_program.sh README.md docs/extending.md > examples/consumer/main.cpp
 set -euo pipefail
 awk '

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the tests with a sanitizer, in a tree of its own, and runs them. What it finds ends the test and fails it.
+# Builds the tests with a sanitizer, in a separate build tree, and runs them. Any finding ends the test and fails it.
 #
 #   scripts/sanitize.sh asan [CMAKE OPTION...]   every test, for memory errors, leaks and undefined behaviour
-#   scripts/sanitize.sh tsan [CMAKE OPTION...]   the parts with threads, for races
+#   scripts/sanitize.sh tsan [CMAKE OPTION...]   the multithreaded parts, for races
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kind=$1
@@ -13,7 +13,7 @@ say() { printf '\033[1m== %s\033[0m\n' "$*"; }
 
 case $kind in
   asan)
-    # Leaks are looked for when a test ends; what LibTorch never frees is in lsan.txt.
+    # Leaks are checked when a test ends; lsan.txt lists what LibTorch never frees.
     export ASAN_OPTIONS="halt_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1"
     export LSAN_OPTIONS="suppressions=$notes/lsan.txt:print_suppressions=0"
     export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
@@ -21,7 +21,7 @@ case $kind in
     targets=(all)
     ;;
   tsan)
-    # LibTorch is not instrumented: calls from inside it are not looked at.
+    # LibTorch is not instrumented: calls from inside it are not checked.
     export TSAN_OPTIONS="halt_on_error=1:ignore_noninstrumented_modules=1:suppressions=$notes/tsan.txt"
     select=(-L threads)
     targets=(segre_tests)

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Installs what building segre needs and this machine lacks; does nothing where nothing is missing.
+# Installs what building segre needs and this machine lacks; does nothing if nothing is missing.
 #
 #   scripts/setup.sh build    compiler, CMake, header libraries; LibTorch and plotly.js in .venv
-#   scripts/setup.sh test     and Chromium, for the test that opens the report
-#   scripts/setup.sh lint     and clang-format, clang-tidy
-#   scripts/setup.sh fuzz     and Clang with its sanitizers, libFuzzer and OpenMP
-#   scripts/setup.sh bench    and all of PyTorch, to compare with (2 GB more)
+#   scripts/setup.sh test     also Chromium, for the test that opens the report
+#   scripts/setup.sh lint     also clang-format, clang-tidy
+#   scripts/setup.sh fuzz     also Clang with its sanitizers and libFuzzer
+#   scripts/setup.sh bench    also all of PyTorch, for comparison (2 GB more)
 #
 # TORCH_DIR=DIR uses that LibTorch; CUDA=1 installs the wheel with its CUDA libraries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 torch_version=2.11.0
-# The two small NVIDIA libraries that libtorch_cpu itself is linked against, in the versions torch 2.11.0 asks for.
+# The two small NVIDIA libraries that libtorch_cpu itself is linked against, in the versions torch 2.11.0 requires.
 torch_cpu_needs=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
 plotly_version=6.3.0
 
@@ -46,7 +46,7 @@ install_packages() {
   [ ${#missing[@]} = 0 ] && return
   say "install Debian packages: ${missing[*]}"
   if ! command -v apt-get >/dev/null || ! apt_install "${missing[@]}"; then
-    echo "These packages could not be installed from here. Run this, then make again:" >&2
+    echo "These packages could not be installed. Run this, then make again:" >&2
     echo "  sudo apt-get update && sudo apt-get install -y ${missing[*]}" >&2
     exit 1
   fi
@@ -56,17 +56,17 @@ install_optional() {
   local package
   for package in "${optional[@]}"; do
     installed "$package" && continue
-    # Asked once a checkout: where a distribution does not have it, the test that wants it is skipped.
+    # Tried once per checkout: if the distribution does not have it, the test that needs it is skipped.
     [ -e ".venv/without-$package" ] && continue
     say "install Debian package: $package (for the browser test)"
     if ! apt_install "$package"; then
       mkdir -p .venv && touch ".venv/without-$package"
-      echo "$package could not be installed; the tests that need it will be skipped. To have them: sudo apt-get install -y $package" >&2
+      echo "$package could not be installed; the tests that need it will be skipped. To run them: sudo apt-get install -y $package" >&2
     fi
   done
 }
 
-# A Python that can make virtual environments: the first on the PATH may be one that cannot.
+# A Python that can create virtual environments; the first on the PATH may not be able to.
 find_python() {
   local python
   for python in python3 /usr/bin/python3; do
@@ -88,7 +88,7 @@ pip_install() {
   fi
 }
 
-# once NAME COMMAND...: runs it unless it has succeeded before in this checkout.
+# once NAME COMMAND...: runs the command unless it has already succeeded in this checkout.
 once() {
   local stamp=".venv/done-$1"
   shift
@@ -100,7 +100,7 @@ once() {
 make_venv() {
   local python
   python=$(find_python)
-  say "make a virtual environment in .venv"
+  say "create a virtual environment in .venv"
   "$python" -m venv .venv
 }
 

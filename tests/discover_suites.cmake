@@ -1,9 +1,9 @@
-# Writes a CTest script with a test for every suite of a GoogleTest program: a process each, since starting LibTorch takes
-# longer than most tests do. What ends in _Slow has a process of its own.
+# Writes a CTest script with a test for every suite of a GoogleTest program: one process each, since starting LibTorch
+# takes longer than most tests. Tests that end in _Slow get their own process.
 #
 #   cmake -D PROGRAM=... -D OUT=FILE -D ENVIRONMENT=... -D UNIT_TIMEOUT=... -D LONG_TIMEOUT=... [-D LABEL=...] -P THIS
 #
-# Labels as tests/CMakeLists.txt says; LABEL gives all the same one and leaves _CUDA and _Slow out.
+# Labels are those of tests/CMakeLists.txt; LABEL gives all tests the same one and leaves out _CUDA and _Slow.
 cmake_minimum_required(VERSION 3.23)
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX REPLACE "[ ]*#[^\n]*" "" listing "${listing}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the tour of the house against the house: what segre/README.md, segre/segre.h and docs/notation.md say is so.
+"""Checks the tour of the house: what segre/README.md, segre/segre.h and docs/notation.md say is true.
 
   house_test.py SOURCE
 """
@@ -33,17 +33,29 @@ def check_includes(source, order):
                 yield f"{path.relative_to(source)}:{line}: includes {found[1]}/, which is below {path.parent.name}/"
 
 
+def is_internal(path):
+    return path.read_text().startswith("#pragma once  // internal")
+
+
 def check_umbrella(source, order):
-    """segre.h has the folders in the same order."""
-    text = (source / "segre/segre.h").read_text()
-    ranks = [order.index(folder) for folder in re.findall(r'#include "segre/(\w+)/', text)]
+    """segre.h has every public header, the folders in the same order; a public header includes no internal one."""
+    included = re.findall(r'#include "(segre/[^"]+)"', (source / "segre/segre.h").read_text())
+    ranks = [order.index(name.split("/")[1]) for name in included]
     for before, after in zip(ranks, ranks[1:]):
         if before > after:
             yield f"segre/segre.h: {order[after]}/ comes after {order[before]}/"
+    headers = {str(path.relative_to(source)): path for path in sorted((source / "segre").glob("*/*.h"))}
+    public = {name for name, path in headers.items() if not is_internal(path)}
+    for name in sorted(public ^ set(included)):
+        yield f"segre/segre.h: {name} is {'public and missing' if name in public else 'internal, or does not exist'}"
+    for name in sorted(public):
+        for other in re.findall(r'#include "(segre/[^"]+)"', headers[name].read_text()):
+            if other not in public:
+                yield f"{name}: is public and includes {other}, which is internal"
 
 
 def check_notation(source):
-    """Every name stands in the file that the line gives for it."""
+    """Every name is in the file that its line gives."""
     for line, text in enumerate((source / "docs/notation.md").read_text().splitlines(), 1):
         cells = [cell.strip() for cell in text.split("|")]
         if len(cells) != 6 or not cells[4].startswith("`"):

@@ -1,7 +1,7 @@
 #include "segre/config/schema.h"
 
-// toml++ 3.3 asserts of some files what only good ones keep ("[=" has no key), and promises it to the optimiser where
-// assertions are off. Here an assertion that fails is a file that is refused.
+// toml++ 3.3 asserts properties that malformed files violate ("[=" has no key), and lets the optimiser assume them when
+// assertions are off. Here a failed assertion rejects the file.
 struct TomlAssertion {};
 [[noreturn]] static void refuse_toml() { throw TomlAssertion(); }
 #define TOML_ASSERT(expression) ((expression) ? void() : refuse_toml())
@@ -30,7 +30,7 @@ struct ConfigSchema::Value {
 namespace {
 
 std::string print_number(double value) {
-  // The shortest digits that read back as the same number, with a point so that TOML sees a float.
+  // The fewest digits that read back as the same number, with a point so that TOML sees a float.
   for (int digits = 1; digits <= 17; ++digits) {
     std::ostringstream out;
     out.precision(digits);
@@ -56,13 +56,13 @@ std::string describe(const Range& range, const std::string& kind) {
 }
 
 std::string describe(Later later) {
-  if (later == Later::free) return "; --resume may change it";
-  return later == Later::contents ? "; --resume may change it if the contents are the same" : "";
+  if (later == Later::free) return "; may change on resume";
+  return later == Later::contents ? "; may change on resume if the contents are the same" : "";
 }
 
 bool within(double value, const Range& range) { return value >= range.low && value <= range.high; }
 
-// A TOML basic string; control characters become escapes.
+// A TOML basic string; control characters are escaped.
 std::string quote(const std::string& text) {
   std::ostringstream out;
   out << '"';
@@ -80,7 +80,7 @@ std::string quote(const std::string& text) {
 std::string print_node(const toml::node& node) {
   std::ostringstream out;
   node.visit([&](const auto& typed) { out << typed; });
-  // Long lists and texts print on several lines; a message is one.
+  // Long lists and texts print on several lines; a message must be one line.
   std::string text = out.str();
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -88,11 +88,11 @@ std::string print_node(const toml::node& node) {
 
 constexpr int64_t kMostKeyParts = 16;
 
-// Looks at a text before the parser does, for what the parser is not safe from, outside of texts and comments:
-//  - Each part of a dotted key is a table in the one before, built and destroyed by functions that call themselves. The
-//    parser limits the depth of values, but not that of keys, and a hostile file could exhaust the stack.
-//  - toml++ 3.3 looks for spaces among the letters beyond ASCII behind a value, and of most letters does not know what
-//    they are ("seed = 1é"). TOML has none there.
+// Scans TOML before it is parsed, outside strings and comments, for input that the parser does not handle safely:
+//  - Each part of a dotted key is a table inside the previous one, built and destroyed recursively. The parser limits
+//    the depth of values but not of keys, so a hostile file could exhaust the stack.
+//  - toml++ 3.3 looks for spaces among the non-ASCII characters after a value, and cannot classify most of them
+//    ("seed = 1é"). TOML allows none there.
 class TomlGuard {
  public:
   TomlGuard(const std::string& toml, const std::string& name) : toml_(toml), name_(name) {}
@@ -114,7 +114,7 @@ class TomlGuard {
   }
 
  private:
-  // A quotation mark behind anything else is part of it, and what follows is still outside.
+  // A quotation mark after anything else is part of it and does not open a string.
   bool may_begin_text() const { return std::string_view("\n=,[{.").find(before_) != std::string_view::npos; }
 
   void check_outside(char c) {
@@ -122,17 +122,17 @@ class TomlGuard {
       ++line_;
       dots_ = 0;
     } else if (c == '.' && ++dots_ > kMostKeyParts) {
-      fail_input(name_, ":", line_, ": more than ", kMostKeyParts, " dots outside of texts, no key has so many parts");
+      fail_input(name_, ":", line_, ": more than ", kMostKeyParts, " dots outside strings; no key has that many parts");
     } else if (static_cast<unsigned char>(c) >= 0x80 && !is_byte_order_mark()) {
-      fail_input(name_, ":", line_, ": not valid TOML: letters beyond ASCII must be in a text in quotes");
+      fail_input(name_, ":", line_, ": not valid TOML: non-ASCII characters must be inside quotes");
     }
   }
 
-  // The mark that some editors put in front of a file.
+  // The mark that some editors write at the start of a file.
   bool is_byte_order_mark() const { return at_ < 3 && toml_.starts_with("\xef\xbb\xbf"); }
 
-  // From a quotation mark to behind the one that closes; three of them hold several lines. A text that is never closed
-  // ends with its line.
+  // Skips from a quotation mark past the closing one; triple quotes span several lines. An unclosed string ends with
+  // its line.
   void skip_text(char mark) {
     const std::string three(3, mark);
     const bool is_long = toml_.compare(at_, 3, three) == 0;
@@ -152,7 +152,7 @@ class TomlGuard {
   const std::string& toml_;
   const std::string& name_;
   size_t at_ = 0;
-  char before_ = '\n';  // the last that is not blank
+  char before_ = '\n';  // the last non-blank character
   int64_t line_ = 1;
   int64_t dots_ = 0;
 };
@@ -173,7 +173,7 @@ void ConfigSchema::integer(const std::string& key, int64_t* target, Range range,
 void ConfigSchema::number(const std::string& key, double* target, Range range, Later later, const std::string& help) {
   keys_.push_back({key, later, help, describe(range, "a number"),
                    [=](const Value& value) {
-                     // No number where it is another type, or an integer that a float64 does not hold.
+                     // Rejects other types, and integers that a float64 cannot represent.
                      const auto number = value.node.is_number() ? value.node.value<double>() : std::nullopt;
                      if (!number || !within(*number, range)) return false;
                      *target = *number;
@@ -259,7 +259,7 @@ void ConfigSchema::read_table(const void* table, const std::string& prefix, cons
       if (std::count(full.begin(), full.end(), '.') > kMostKeyParts)
         fail_input(name, ":", key.source().begin.line, ": unknown key ", full, "; the nearest known key is ",
                    nearest(full));
-      // Keys inside are looked up one by one; a table without any must at least be one of ours.
+      // Keys inside are looked up one by one; an empty table must at least be one of ours.
       const auto is_ours = [&](const Key& known) { return known.name.starts_with(full + "."); };
       if (nested->empty() && std::none_of(keys_.begin(), keys_.end(), is_ours))
         fail_input(name, ":", key.source().begin.line, ": unknown key ", full, "; the nearest known key is ",
@@ -279,7 +279,7 @@ void ConfigSchema::read_text(const std::string& toml, const std::string& name) {
   } catch (const toml::parse_error& error) {
     fail_input(name, ":", error.source().begin.line, ": not valid TOML: ", error.description());
   } catch (const TomlAssertion&) {
-    fail_input(name, ": not valid TOML: a key or the name of a table was expected behind a bracket or a dot");
+    fail_input(name, ": not valid TOML: a key or table name was expected after a bracket or dot");
   }
 }
 
@@ -302,7 +302,7 @@ void ConfigSchema::set(const std::string& assignment, const std::string& option)
   } catch (const TomlAssertion&) {
     table.clear();
   }
-  // A bare word; or lines of TOML, of which only the first would count.
+  // A bare word; or several lines of TOML, of which all but the first would be ignored.
   if (table.size() != 1 || !table.contains("value")) table = toml::table{{"value", value}};
   assign(key, Value{*table.get("value")}, option);
 }

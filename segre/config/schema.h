@@ -16,24 +16,24 @@ struct Range {
   double high = std::numeric_limits<double>::infinity();
 };
 
-/// What may happen to a key once a run has begun. Every key chooses, since a run that goes on with another path, or
-/// with other items in its batches, is neither the old run nor a new one.
+/// Whether a key may change once a run has begun. Every key must choose, since a run resumed with a different path, or
+/// with different items in its batches, is neither the old run nor a new one.
 enum class Later {
-  fixed,     ///< must stay: it changes what is learned or from what
+  fixed,     ///< must not change: it affects what is learned or from what
   free,      ///< may change
-  contents,  ///< names data, which may move as long as they hold the same
+  contents,  ///< names data, which may move as long as the contents stay the same
 };
 
 /// The keys a config may have. Each is declared once, bound to the variable it sets; reading, checking, help and the
-/// resolved copy all come from that declaration, so they cannot disagree. Knows no stage of the program.
+/// resolved copy all come from that declaration, so they cannot disagree. Knows nothing of the program's stages.
 ///
 ///   double lr = 1e-3;
-///   schema.number("train.lr", &lr, {0, 1}, Later::free, "learning rate at its highest");
+///   schema.number("train.lr", &lr, {0, 1}, Later::free, "peak learning rate");
 ///   schema.read_file("run.toml");          // [train]  lr = 2e-3
 ///   schema.set("train.lr=5e-4");           // as --set does
 ///
-/// Strict: an unknown key, a wrong type or a value out of range throws InputError with place, key, value, what was
-/// expected and, for unknown keys, the nearest known one.
+/// Strict: an unknown key, a wrong type or a value out of range throws InputError with place, key, value, expectation
+/// and, for unknown keys, the nearest known one.
 class ConfigSchema {
  public:
   void integer(const std::string& key, int64_t* target, Range range, Later later, const std::string& help);
@@ -60,26 +60,26 @@ class ConfigSchema {
 
   /// Reads a TOML file into the bound variables.
   void read_file(const std::filesystem::path& path);
-  /// Reads TOML text; `name` stands for the file in messages.
+  /// Reads TOML text; messages use `name` as the file name.
   void read_text(const std::string& toml, const std::string& name);
-  /// Applies one `key=value` of the command line. A bare word is taken as text. `option` is named in messages.
-  void set(const std::string& assignment, const std::string& option = "--set");
-  /// All keys with their present values as TOML, tables in order of declaration; with each key's help as a comment
-  /// where asked, which says whether the key may change later.
+  /// Applies one `key=value` from the command line. A bare word is read as text. Messages name `option`.
+  void set(const std::string& assignment, const std::string& option = "set");
+  /// All keys with their current values as TOML, tables in order of declaration. `with_help` adds each key's help as a
+  /// comment, which says whether the key may change later.
   std::string to_toml(bool with_help) const;
 
-  /// A key whose value is another in two configs; values as TOML writes them.
+  /// A key whose values differ between two configs, written as TOML.
   struct Difference {
     std::string key;
     Later later;
     std::string value;  ///< here
     std::string other;  ///< there
   };
-  /// The keys that differ from those of another schema with the same declarations, in their order.
+  /// The keys that differ from those of another schema with the same declarations, in declaration order.
   std::vector<Difference> differences(const ConfigSchema& other) const;
 
  private:
-  struct Value;  // a TOML value and where it stands
+  struct Value;  // a TOML value and its location
   struct Key {
     std::string name;
     Later later;

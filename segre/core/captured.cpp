@@ -2,13 +2,12 @@
 
 #ifdef SEGRE_CUDA
 #include <ATen/cuda/CUDAEvent.h>
-#include <ATen/cuda/CUDAGraph.h>
-#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
 
 #include <optional>
 
 #include "segre/core/error.h"
+#include "segre/core/graph_runner.h"
 #endif
 
 namespace segre {
@@ -16,48 +15,37 @@ namespace segre {
 #ifdef SEGRE_CUDA
 namespace {
 
-constexpr int64_t kWarmUp = 3;  // calls before the capture: each shape of a convolution is met, its algorithm chosen
-
-// Capturing and replaying on a stream of its own. The caller's stream and ours wait for each other around every call,
-// so what the caller sees is ordered as if its own stream had done the work.
-class GraphRunner {
+// The caller's stream and the graph's wait for each other around every call, so the caller sees the work in order, as
+// if its own stream had done it.
+class CapturedFunction {
  public:
   using Tensors = Captured::Tensors;
 
-  explicit GraphRunner(torch::Device device)
-      : stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index())) {}
-  // The graph's memory may be given to others only when its last replay is over.
-  ~GraphRunner() { C10_CUDA_CHECK_WARN(cudaStreamSynchronize(stream_.stream())); }
-  GraphRunner(const GraphRunner&) = delete;
-  GraphRunner& operator=(const GraphRunner&) = delete;
+  explicit CapturedFunction(torch::Device device) : runner_(device) {}
 
   Tensors run(const Captured::Body& body, const Tensors& inputs) {
-    const auto caller = c10::cuda::getCurrentCUDAStream(stream_.device_index());
-    const c10::cuda::CUDAStreamGuard guard(stream_);
-    wait(stream_, caller);
+    const auto caller = c10::cuda::getCurrentCUDAStream(runner_.stream().device_index());
+    const c10::cuda::CUDAStreamGuard guard(runner_.stream());
+    wait(runner_.stream(), caller);
     take(inputs);
-    if (n_calls_ == kWarmUp) capture(body);
-    if (n_calls_ < kWarmUp) {
-      outputs_ = body(inputs_);
-      // Made on our stream and used on the caller's: its memory must not come back to us before.
+    if (runner_.captures_next()) outputs_.clear();
+    runner_.run([&] { outputs_ = body(inputs_); });
+    // Allocated on our stream but used on the caller's: its memory must not be reused before then.
+    if (!runner_.is_captured())
       for (const auto& output : outputs_) output.record_stream(caller.unwrap());
-    } else {
-      graph_.replay();
-    }
-    ++n_calls_;
-    wait(caller, stream_);
+    wait(caller, runner_.stream());
     return outputs_;
   }
 
  private:
-  // `second`'s work so far comes before whatever `first` is given from now on.
+  // Everything queued on `first` from now on runs after the work queued on `second` so far.
   static void wait(const c10::cuda::CUDAStream& first, const c10::cuda::CUDAStream& second) {
     at::cuda::CUDAEvent event;
     event.record(second);
     event.block(first);
   }
 
-  // Copies the inputs to where the graph reads them.
+  // Copies the inputs into the graph's memory.
   void take(const Tensors& inputs) {
     if (inputs_.empty())
       for (const auto& input : inputs) inputs_.push_back(torch::empty_like(input, torch::MemoryFormat::Contiguous));
@@ -65,32 +53,22 @@ class GraphRunner {
     const torch::NoGradGuard no_grad;
     for (size_t k = 0; k < inputs.size(); ++k) {
       if (inputs[k].sizes() != inputs_[k].sizes())
-        fail("a captured function was called with an input of another shape: ", inputs[k].sizes(), " after ",
+        fail("a captured function was called with an input of a different shape: ", inputs[k].sizes(), " after ",
              inputs_[k].sizes());
       inputs_[k].copy_(inputs[k], /*non_blocking=*/true);
     }
   }
 
-  void capture(const Captured::Body& body) {
-    outputs_.clear();
-    stream_.synchronize();
-    graph_.capture_begin();
-    outputs_ = body(inputs_);
-    graph_.capture_end();
-  }
-
-  c10::cuda::CUDAStream stream_;
-  at::cuda::CUDAGraph graph_;
+  GraphRunner runner_;
   Tensors inputs_;
   Tensors outputs_;
-  int64_t n_calls_ = 0;
 };
 
 }  // namespace
 
 struct Captured::Contents {
   Body body;
-  std::optional<GraphRunner> graph{};  // on CUDA
+  std::optional<CapturedFunction> graph{};  // on CUDA
 };
 
 Captured::Captured(Body body, torch::Device device) : contents_(new Contents{.body = std::move(body)}) {

@@ -21,7 +21,7 @@ constexpr int kTries = 100;          // another thread may still add files to a 
 
 enum State : int { kFree, kBeingSet, kSet };
 
-// Plain memory and lock-free atomics: a signal handler reads it whatever the program was doing.
+// Plain memory and lock-free atomics: a signal handler may read it at any time.
 struct Slot {
   std::atomic<int> state{kFree};
   Cleanup::Kind kind{};
@@ -64,7 +64,7 @@ void remove_folder(const char* path) {
 }
 
 void remove_all_of(Cleanup::Kind kind) {
-  // Made later, removed earlier.
+  // Last made, first removed.
   for (size_t k = kSlots; k-- > 0;) {
     const Slot& slot = g_slots[k];
     if (slot.state != kSet || slot.kind != kind) continue;

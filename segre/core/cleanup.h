@@ -4,14 +4,14 @@
 
 namespace segre {
 
-/// Something on disk that must not outlive the program: a signal that ends the program (see interrupt.h) removes it
-/// while this object lives. The destructor only forgets it; removing it in the ordinary course is the owner's task.
+/// Something on disk that must not outlive the program: while this object lives, a signal that ends the program (see
+/// interrupt.h) removes it. The destructor only forgets it; removing it in normal operation is up to the owner.
 class Cleanup {
  public:
   enum class Kind {
     file,
     folder,        ///< with the files in it, one level deep
-    empty_folder,  ///< goes only if it is still empty
+    empty_folder,  ///< removed only if still empty
   };
 
   Cleanup() = default;
@@ -20,7 +20,7 @@ class Cleanup {
   Cleanup(Cleanup&& other) noexcept : slot_(other.slot_) { other.slot_ = -1; }
   Cleanup& operator=(Cleanup&& other) noexcept;
 
-  /// The thing stays from here on.
+  /// Leaves it on disk from now on.
   void forget();
 
  private:

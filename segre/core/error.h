@@ -6,13 +6,13 @@
 
 namespace segre {
 
-/// The run failed: a full disk, a diverged training, a missing device. The command line exits with 1.
+/// The run failed: a full disk, diverged training, a missing device. The command line exits with 1.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What the user gave is wrong: a file, an option, a config key. The command line exits with 2.
+/// The user's input is wrong: a file, an option, a config key. The command line exits with 2.
 /// The message is one line that names the place, the value found and what was expected.
 class InputError : public Error {
  public:
@@ -27,8 +27,8 @@ requires(sizeof...(Parts) > 0) std::string concat(const Parts&... parts) {
   return out.str();
 }
 
-/// A text as one line of a message: control characters become escapes such as \\n and \\x1b, since names and labels in
-/// files may hold any, and the middle of a very long text is left out.
+/// Formats text as one line of a message: control characters, which names and labels in files may contain, become
+/// escapes such as \\n and \\x1b, and the middle of a very long text is left out.
 std::string one_line(const std::string& text);
 
 /// Throws Error with the concatenated parts, on one line, as its message.

@@ -15,7 +15,7 @@ volatile std::sig_atomic_t g_signal = 0;
 struct sigaction g_before[2];
 constexpr int kAsked[2] = {SIGINT, SIGTERM};
 
-// A step of a large network may take a while: that the signal was heard is said at once.
+// A step of a large network may take a while, so acknowledge the signal at once.
 constexpr char kHeard[] = "\nstopping after this step; a second signal ends at once\n";
 
 void on_signal(int number) {
@@ -29,7 +29,7 @@ void on_signal(int number) {
   ::_exit(exit_code_of(number));
 }
 
-// A shell starts background jobs with SIGINT ignored, nohup does so with SIGHUP: that stays.
+// Shells start background jobs with SIGINT ignored, nohup ignores SIGHUP: leave those ignored.
 void handle(int number) {
   struct sigaction current {};
   if (::sigaction(number, nullptr, &current) == 0 && current.sa_handler == SIG_IGN) return;

@@ -8,7 +8,7 @@
 namespace segre {
 namespace {
 
-// As JSON text; bytes that are not UTF-8 are replaced.
+// As JSON text; invalid UTF-8 is replaced.
 std::string shown(const nlohmann::json& value) {
   return value.is_structured() ? value.type_name()
                                : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

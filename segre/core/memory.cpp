@@ -33,7 +33,7 @@ int64_t number_in(const std::filesystem::path& path) {
   return in >> value ? value : kUnlimited;  // "max", or no such file: no limit
 }
 
-// Bytes of cached files that nobody used lately, part of memory.current.
+// Bytes of cached files that were not used recently, part of memory.current.
 int64_t reclaimable(const std::filesystem::path& stat) {
   std::ifstream in(stat);
   int64_t bytes = 0;
@@ -54,7 +54,7 @@ int64_t cgroup_available(const std::filesystem::path& folder) {
 
 int64_t available_memory(torch::Device device) {
 #ifdef SEGRE_FUZZ
-  return int64_t{1} << 20;  // so that every allocation whose size a file chooses must have been checked
+  return int64_t{1} << 20;  // so that every allocation sized by a file must be checked first
 #endif
   if (device.is_cuda()) {
 #ifdef SEGRE_CUDA

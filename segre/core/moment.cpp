@@ -11,7 +11,7 @@ constexpr size_t kDate = 10;     // characters of YYYY-MM-DD
 constexpr size_t kMinutes = 16;  // and with HH:MM
 constexpr size_t kSeconds = 19;  // and with :SS
 
-// Whether the text has digits where the pattern has 0, and else the pattern's characters.
+// Whether the text has digits where the pattern has 0, and the pattern's characters elsewhere.
 bool has_form(std::string_view text, std::string_view pattern) {
   for (size_t k = 0; k < pattern.size(); ++k) {
     const char c = text[k];

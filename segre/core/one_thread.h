@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include <omp.h>
 
@@ -6,14 +6,13 @@
 
 namespace segre {
 
-/// While alive, what LibTorch does on this thread it does on this thread alone, and with the same bits for any number
-/// of threads. parallel_for holds it: oneDNN plans a convolution for as many threads as OpenMP promises and waits for
-/// all of them.
+/// While alive, LibTorch calls on this thread use no other thread, and return the same bits for any number of threads.
+/// parallel_for holds one: oneDNN plans a convolution for as many threads as OpenMP promises and waits for all of them.
 class OneThread {
  public:
   OneThread() : before_(at::get_num_threads()) {
-    // A thread's first call into LibTorch sets its number of threads; both copies of that, LibTorch's own (behind
-    // get_num_threads) and the one inlined here, have to come before ours, not after it.
+    // A thread's first call into LibTorch sets its number of threads. Both copies of that code, LibTorch's own (behind
+    // get_num_threads) and the one inlined here, must run before our call, not after it.
     at::internal::lazy_init_num_threads();
     omp_set_num_threads(1);
   }

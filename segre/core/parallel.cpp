@@ -17,26 +17,26 @@ namespace {
 
 using Body = std::function<void(int64_t, int64_t)>;
 
-thread_local bool inside = false;  // of a part
+thread_local bool inside = false;  // whether this thread is running a part
 
 struct Inside {
   Inside() { inside = true; }
   ~Inside() { inside = false; }
 };
 
-// A loop under way. Lives on its caller's stack.
+// A running loop. Lives on its caller's stack.
 struct Loop {
   const Body& body;
   int64_t end;
   int64_t grain;
   std::atomic<int64_t> next;
-  std::fenv_t environment{};  // rounding and denormals, as the caller has them
+  std::fenv_t environment{};  // the caller's rounding and denormal modes
   int helpers_wanted = 0;     // the rest is guarded by the pool's mutex
   int helpers_inside = 0;
   std::exception_ptr error{};
   std::condition_variable done{};
 
-  // Takes parts until there are none.
+  // Takes parts until none are left.
   void work() {
     for (int64_t from = next.fetch_add(grain); from < end; from = next.fetch_add(grain))
       body(from, std::min(end, from + grain));
@@ -78,7 +78,7 @@ class Pool {
     }
   }
 
-  // A worker's life.
+  // The loop of a worker.
   void serve() {
     const OneThread alone;
     std::unique_lock lock(mutex_);
@@ -97,11 +97,11 @@ class Pool {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Loop*> open_;  // those that want another helper
+  std::vector<Loop*> open_;  // loops that want another helper
   int n_workers_ = 0;
 };
 
-std::atomic<int> chosen{0};  // by set_threads; 0: not yet
+std::atomic<int> chosen{0};  // by set_threads; 0: not set
 
 }  // namespace
 
@@ -119,7 +119,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& body) {
   if (begin >= end) return;
   if (inside) return body(begin, end);
   grain = std::max<int64_t>(1, grain);
-  const int threads = n_threads();  // before LibTorch is held to one
+  const int threads = n_threads();  // before LibTorch is limited to one
   const OneThread alone;
   const int64_t n_parts = (end - begin + grain - 1) / grain;
   const auto helpers = static_cast<int>(std::min<int64_t>(threads, n_parts)) - 1;
@@ -130,6 +130,12 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& body) {
   Loop loop{.body = body, .end = end, .grain = grain, .next = begin};
   std::fegetenv(&loop.environment);
   Pool::get().run(loop, helpers);
+}
+
+void for_each_block(int64_t n_blocks, bool on_cpu, const std::function<void(int64_t block)>& body) {
+  parallel_for(0, n_blocks, on_cpu ? 1 : std::max<int64_t>(1, n_blocks), [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) body(block);
+  });
 }
 
 }  // namespace segre

@@ -1,7 +1,7 @@
 #pragma once
 
 // Philox4x32-10 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3; SC 2011): a random number is
-// a pure function of a key and a counter. No state, hence nothing to share, to save or to get out of step.
+// a pure function of a key and a counter. No state, so nothing to share, save or get out of sync.
 
 #include <cstdint>
 

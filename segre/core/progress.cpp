@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "segre/core/talk.h"
+#include "segre/core/log.h"
 
 namespace segre {
 namespace {
@@ -22,11 +22,11 @@ Progress::Progress(std::string what, int64_t total, int64_t done)
       total_(total),
       first_(done),
       done_(done),
-      terminal_(&talk() == &std::cerr && ::isatty(STDERR_FILENO) != 0),
+      terminal_(&log_stream() == &std::cerr && ::isatty(STDERR_FILENO) != 0),
       last_drawn_(start_) {}
 
 Progress::~Progress() {
-  if (terminal_) talk() << "\r\033[K" << std::flush;
+  if (terminal_) log_stream() << "\r\033[K" << std::flush;
 }
 
 void Progress::update(int64_t done, const std::string& note) {
@@ -44,15 +44,15 @@ void Progress::draw(const std::string& note) {
   const double part =
       std::clamp(static_cast<double>(done_) / static_cast<double>(std::max<int64_t>(1, total_)), 0.0, 1.0);
   if (!terminal_) {
-    talk() << what_ << ' ' << done_ << '/' << total_ << "  " << note << (note.empty() ? "" : "  ")
-           << format_seconds(left) << " left\n";
+    log_stream() << what_ << ' ' << done_ << '/' << total_ << "  " << note << (note.empty() ? "" : "  ")
+                 << format_seconds(left) << " left\n";
     return;
   }
   constexpr int kWidth = 28;
   const int filled = static_cast<int>(part * kWidth);
-  talk() << '\r' << what_ << " [" << std::string(filled, '#') << std::string(kWidth - filled, '.') << "] "
-         << static_cast<int>(100.0 * part) << "%  " << note << (note.empty() ? "" : "  ") << format_seconds(left)
-         << " left\033[K" << std::flush;
+  log_stream() << '\r' << what_ << " [" << std::string(filled, '#') << std::string(kWidth - filled, '.') << "] "
+               << static_cast<int>(100.0 * part) << "%  " << note << (note.empty() ? "" : "  ") << format_seconds(left)
+               << " left\033[K" << std::flush;
 }
 
 std::string format_seconds(double seconds) {

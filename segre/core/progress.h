@@ -6,19 +6,19 @@
 
 namespace segre {
 
-/// Tells on talk() how far long work is: a bar that redraws itself on a terminal, a plain line every ten seconds
-/// elsewhere, with the time left.
+/// Reports the progress of long work on log_stream(), with the time left: a bar that redraws itself on a terminal, a
+/// plain line every ten seconds elsewhere.
 class Progress {
  public:
-  /// `what` is being done to `total` things, of which `done` were done before (a resumed run).
+  /// `what` names the work; `done` of `total` things are already finished (a resumed run).
   Progress(std::string what, int64_t total, int64_t done = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `note` is shown beside the bar: "loss 1.234".
+  /// `note` is shown next to the bar: "loss 1.234".
   void update(int64_t done, const std::string& note = {});
-  /// Changes the total, where it is found out on the way.
+  /// Changes the total, if it only becomes known along the way.
   void set_total(int64_t total) { total_ = total; }
 
  private:
@@ -37,7 +37,7 @@ class Progress {
 /// 75.2 -> "1m15s".
 std::string format_seconds(double seconds);
 
-/// Seconds since an arbitrary moment, for measuring.
+/// Seconds since an arbitrary point in time, for measuring durations.
 double now_seconds();
 
 }  // namespace segre

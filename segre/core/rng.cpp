@@ -74,12 +74,12 @@ void uniform_row(float* out, RandomStream random, uint64_t first_block) {
 }
 
 torch::Tensor fill(torch::Tensor out, detail::Draw draw, const RandomStream& random, uint64_t first_index) {
-  if (!out.is_contiguous()) fail("random numbers fill contiguous tensors only");
+  if (!out.is_contiguous()) fail("random numbers need a contiguous tensor");
   if (out.scalar_type() == torch::kFloat64) {
     auto single = torch::empty(out.sizes(), out.options().dtype(torch::kFloat32));
     return out.copy_(fill(single, draw, random, first_index));
   }
-  if (out.scalar_type() != torch::kFloat32) fail("random numbers fill float32 and float64 tensors only");
+  if (out.scalar_type() != torch::kFloat32) fail("random numbers need a float32 or float64 tensor");
   auto* data = out.data_ptr<float>();
   if (out.is_cuda()) {
 #ifdef SEGRE_CUDA
@@ -133,7 +133,7 @@ torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, const t
     return out;
   }
 #endif
-  if (out.is_cuda()) fail("normals from an index in device memory are float32");
+  if (out.is_cuda()) fail("normals from an index in device memory need a float32 tensor");
   return fill(std::move(out), detail::Draw::normal, random, static_cast<uint64_t>(first_index.item<int64_t>()));
 }
 

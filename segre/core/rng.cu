@@ -15,7 +15,7 @@ enum class Draw { normal, uniform };
 
 namespace {
 
-// first_index comes by value, or out of memory where `where` is given.
+// first_index is passed by value, or read from `where` if that is not null.
 __global__ void fill_kernel(float* out, int64_t count, bool normal, uint64_t seed, uint64_t stream,
                             uint64_t first_index, const int64_t* where) {
   if (where != nullptr) first_index = static_cast<uint64_t>(*where);

@@ -7,7 +7,7 @@
 namespace segre {
 
 /// What a random number is for. Each purpose is its own stream, so drawing more of one never shifts another.
-/// The values are part of the file format: a run is reproduced only while they stay.
+/// The values are part of the file format: runs stay reproducible only if they do not change.
 enum class Purpose : uint64_t {
   initial_weights = 1,
   training_data = 2,
@@ -46,11 +46,11 @@ struct RandomStream {
 /// ... float64 receives the float32 numbers. Returns out.
 torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, uint64_t first_index);
 
-/// As fill_normal with first_index in memory of out's device, [1] int64: a captured CUDA graph sees a new one at each
-/// replay.
+/// Like fill_normal, with first_index in memory on out's device, [1] int64: a captured CUDA graph sees a new one at
+/// each replay.
 torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, const torch::Tensor& first_index);
 
-/// As fill_normal, uniform on [0, 1) in multiples of 2^-24.
+/// Like fill_normal, uniform on [0, 1) in multiples of 2^-24.
 torch::Tensor fill_uniform(torch::Tensor out, const RandomStream& random, uint64_t first_index);
 
 /// Number `index` of the stream as a float64 uniform on [0, 1) in multiples of 2^-53 (two words of one block).
@@ -60,7 +60,7 @@ double uniform_double(const RandomStream& random, uint64_t index);
 namespace detail {
 enum class Draw { normal, uniform };
 void fill_cpu(float* out, int64_t count, Draw draw, const RandomStream& random, uint64_t first_index);
-/// `where`: first_index in device memory instead, or nullptr.
+/// `where` points to first_index in device memory instead, or is nullptr.
 void fill_cuda(float* out, int64_t count, Draw draw, uint64_t seed, uint64_t stream, uint64_t first_index,
                const int64_t* where, void* cuda_stream);
 }  // namespace detail

@@ -2,8 +2,8 @@
 
 // exp, log and sin/cos of 2 pi x in float32, built from additions, multiplications and integer
 // operations alone. Those are rounded the same way on every CPU and on CUDA (with contraction into
-// fused multiply-adds switched off, see CMakeLists.txt), so the numbers below are the same bits
-// everywhere, and a loop over them vectorises. A libm gives neither.
+// fused multiply-adds switched off, see CMakeLists.txt), so the functions below return the same bits
+// everywhere, and a loop over them vectorises. A libm guarantees neither.
 
 #include <cstdint>
 #include <cstring>
@@ -16,11 +16,11 @@
 
 namespace segre::scalar_math {
 
-/// Largest relative error of exp(x) on [-87, 87], and of log(x) on normal numbers away from 1 (absolute
-/// near 1). scalar_math_test.cpp holds the functions to these constants.
+/// Maximum relative error of exp(x) on [-87, 87], and of log(x) on normal numbers away from 1 (absolute
+/// near 1). scalar_math_test.cpp checks the functions against these constants.
 inline constexpr float kExpTol = 2.5e-7f;
 inline constexpr float kLogTol = 2.5e-7f;
-/// Largest absolute error of sin and cos of 2 pi x on [0, 1).
+/// Maximum absolute error of sin and cos of 2 pi x on [0, 1).
 inline constexpr float kSinCosTol = 5e-7f;
 
 SEGRE_HOST_DEVICE float float_from_bits(int32_t bits) {

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include <array>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace segre {
 
-/// SHA-256 (FIPS 180-4) of bytes that come in pieces.
+/// SHA-256 (FIPS 180-4) of bytes added in pieces.
 class Sha256 {
  public:
   void add(const void* bytes, size_t count);

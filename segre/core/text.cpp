@@ -9,7 +9,7 @@
 namespace segre {
 namespace {
 
-// What a name is compared by: two much longer ones would take minutes, and their beginnings say enough.
+// Characters of a name that are compared: longer names could take minutes, and their beginnings say enough.
 constexpr size_t kLongestName = 200;
 
 size_t edit_distance(const std::string& a, const std::string& b) {
@@ -55,7 +55,7 @@ std::string fixed(double value, int digits) {
 
 std::string plain_digits(double value, int digits) {
   if (value == 0.0 || !std::isfinite(value)) return fixed(value, 0);
-  // Through text, which knows best what 9.996 rounds to.
+  // Rounds through text, which gets cases such as 9.996 right.
   std::ostringstream out;
   out << std::scientific << std::setprecision(digits - 1) << value;
   const double rounded = std::stod(out.str());

@@ -14,7 +14,8 @@ void tune_process() {
   at::globalContext().setFlushDenormal(true);
   set_threads(at::get_num_threads());
   at::set_num_threads(1);
-  at::globalContext().setAllowTF32CuDNN(false);  // float32 is float32 in convolutions too; bfloat16 is asked for
+  at::globalContext().setAllowTF32CuDNN(false);  // float32 means float32 in convolutions too; reduced precision is
+                                                 // opt-in
 }
 
 }  // namespace segre

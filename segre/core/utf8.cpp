@@ -11,7 +11,7 @@ constexpr size_t kLongestShown = 60;  // bytes
 uint8_t byte_at(std::string_view text, size_t at) { return static_cast<uint8_t>(text[at]); }
 
 // Bytes of the character that starts at `at`; 0 if none does. The second byte's range excludes overlong forms,
-// surrogates and what lies beyond U+10FFFF (Unicode 15, table 3-7).
+// surrogates and values beyond U+10FFFF (Unicode 15, table 3-7).
 size_t character_bytes(std::string_view text, size_t at) {
   const uint8_t first = byte_at(text, at);
   if (first < 0x80) return 1;

@@ -5,16 +5,16 @@
 
 namespace segre {
 
-/// Items of labels held in memory: what every reader returns, and what a program makes of its own.
+/// Items in memory: what every reader returns, and what a program may build itself.
 struct Dataset {
   Space space;
-  torch::Tensor labels;  ///< [N, n] uint8 where every variable has at most 256 labels, else int32; any integer type in
-                         ///< a dataset of your own, which make_dataset_source checks and shortens
+  torch::Tensor labels;  ///< [N, n] uint8 if every variable has at most 256 labels, else int32; your own dataset may
+                         ///< have any integer type: make_dataset_source checks and narrows it
   bool mirror = false;   ///< training may mirror the images left to right
   Origin origin{};       ///< where the items were read
 };
 
-/// The type Dataset::labels has for a space.
+/// The type of Dataset::labels for a space.
 torch::ScalarType label_type(const Space& space);
 
 }  // namespace segre

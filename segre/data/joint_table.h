@@ -1,9 +1,6 @@
 #pragma once
 
-#include <filesystem>
-
 #include "segre/core/rng.h"
-#include "segre/core/utf8.h"
 #include "segre/data/origin.h"
 #include "segre/space/space.h"
 
@@ -19,19 +16,12 @@ struct JointTable {
 };
 
 /// Builds a table from labelings [R, n] int64, all different, and their weights [R] of any type, such as counts: drops
-/// zeros and divides by the sum. InputError where a labeling is not of the space, there are more or fewer weights than
-/// labelings, one is negative or not finite, or none is positive.
+/// zeros and divides by the sum. InputError if a labeling is outside the space, the numbers of weights and labelings
+/// differ, a weight is negative or not finite, or none is positive.
 JointTable make_joint_table(const Space& space, const torch::Tensor& labelings, const torch::Tensor& weights,
                             const Origin& origin = {});
 
-/// Reads `joint:FILE.csv` (plain or gzip): a header of variable names and, last, `p`; one row per labeling; labels are
-/// any text and are numbered in sorted order (numerically where all are integers). A row with p = 0 declares its labels
-/// and leaves the table. InputError names file, line, value and expectation for: no `p` column, a p that is not a
-/// number in [0, 1], a labeling given twice, an empty label, text that is not of the encoding, a sum further than 1e-6
-/// from 1.
-JointTable read_joint_csv(const std::filesystem::path& path, TextEncoding encoding = TextEncoding::utf8);
-
-/// Draws labelings number first_item ... of the stream: [count, n] int64.
+/// Draws labelings first_item ... of the stream: [count, n] int64.
 class JointSampler {
  public:
   /// InputError as check_joint.

@@ -3,7 +3,7 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kValuesAtOnce = 1 << 22;  // labels looked at together
+constexpr int64_t kValuesAtOnce = 1 << 22;  // labels counted at once
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/data/source.h"
 
@@ -10,7 +10,7 @@ bool shares_labels(const Space& space);
 /// How often each variable has each label in labels [N, n] int64: [S] int64. InputError as check_labels.
 torch::Tensor count_labels(const Space& space, const torch::Tensor& labels);
 
-/// The same of the first n_items items of a source.
+/// The same for the first n_items items of a source.
 torch::Tensor count_labels(const DataSource& source, int64_t n_items);
 
 }  // namespace segre

@@ -36,7 +36,7 @@ int32_t LabelDictionary::number(std::string_view text) {
 }
 
 LabelDictionary::Sorted LabelDictionary::sorted(std::string_view last) const {
-  std::vector<int64_t> values(names_.size(), 0);  // all alike where one is no integer: the texts decide
+  std::vector<int64_t> values(names_.size(), 0);  // all 0 if any text is not an integer: the texts decide
   const bool numeric = std::all_of(names_.begin(), names_.end(),
                                    [&](const std::string& name) { return name == last || is_integer(name); });
   if (numeric)

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include <cstdint>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace segre {
 
-/// The texts found in a column, numbered as they come; at the end in sorted order.
+/// The texts found in a column, numbered in order of appearance, sorted at the end.
 class LabelDictionary {
  public:
-  /// The number of a text, a new one where it was not seen before.
+  /// The number of a text; a new one if it was not seen before.
   int32_t number(std::string_view text);
   /// Whether the text has a number.
   bool has(std::string_view text) const { return numbers_.find(text) != numbers_.end(); }
@@ -24,8 +24,8 @@ class LabelDictionary {
     std::vector<std::string> names;
     std::vector<int32_t> place;
   };
-  /// Sorted as numbers where all are integers ("2" before "10"), as text otherwise; the text `last` behind all others
-  /// and not counted among them.
+  /// Sorted as numbers if all are integers ("2" before "10"), else as text; the text `last` goes last and need not be
+  /// an integer.
   Sorted sorted(std::string_view last = {}) const;
 
  private:
@@ -37,7 +37,7 @@ class LabelDictionary {
   std::vector<std::string> names_;
 };
 
-/// Whether the whole text is an integer of 64 bits.
+/// Whether the whole text is a 64-bit integer.
 bool is_integer(std::string_view text);
 /// Whether the whole text is a number, with or without a fraction.
 bool is_number(std::string_view text);

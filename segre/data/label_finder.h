@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include <cstdint>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace segre {
 
-/// Finds the labels of a variable by what they are called: what a text in a later file means to a model.
+/// Finds the labels of a variable by name: what a text in a later file means to a model.
 class LabelFinder {
  public:
   LabelFinder(const Space& space, int64_t variable);
-  /// The label of that name; where the labels stand for intervals, also the one that the number or date belongs to; -1
-  /// where there is none.
+  /// The label with that name or, if the labels are bins, the bin that the number or date falls into; -1 if there is
+  /// none.
   int64_t find(std::string_view text) const;
 
  private:
@@ -31,8 +31,8 @@ class LabelFinder {
 /// The names of a variable's labels.
 std::vector<std::string> label_names(const Space& space, int64_t variable);
 
-/// What is wrong with a value of a table that LabelFinder does not find, with the labels there are: "column sky has the
-/// label 'hail', which training never saw; it has rain, snow, sun", and what to do about it.
+/// The message about a table value that LabelFinder does not find, with the known labels: "column sky has the label
+/// 'hail', which training never saw; it has rain, snow, sun", and what to do about it.
 std::string unknown_label(const Space& space, int64_t variable, std::string_view text);
 
 }  // namespace segre

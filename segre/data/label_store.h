@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include <cstdint>
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace segre {
 
-/// Labels gathered one after the other while neither their number nor the largest is known: a byte each until one needs
-/// more. The memory becomes the tensor's, without a copy.
+/// Collects labels one by one while neither their count nor the largest is known: a byte each until one needs more. The
+/// tensor takes over the memory without a copy.
 class LabelStore {
  public:
   void add(int32_t label) {
@@ -18,12 +18,12 @@ class LabelStore {
       add_wide(label);
     }
   }
-  /// Label number `index` in the order in which they were added, and what it becomes.
+  /// Gets or sets label `index`, in the order of adding.
   int32_t at(int64_t index) const { return is_wide_ ? words_[index] : bytes_[index]; }
   void set(int64_t index, int32_t label);
-  /// How many there are.
+  /// The number of labels.
   int64_t size() const { return static_cast<int64_t>(is_wide_ ? words_.size() : bytes_.size()); }
-  /// Numbers the labels of each of n columns anew: label j of column i becomes place[i][j].
+  /// Renumbers the labels of each of n columns: label j of column i becomes place[i][j].
   void relabel(const std::vector<std::vector<int32_t>>& place);
   /// The same with one numbering for all columns: label j becomes place[j].
   void relabel(const std::vector<int32_t>& place);

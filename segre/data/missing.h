@@ -4,11 +4,11 @@
 
 namespace segre {
 
-/// Name of the label that missing values of a table get.
+/// Name of the label for missing values in a table.
 inline constexpr const char* kMissingName = "(missing)";
 
-/// Whether a text of a table stands for a missing value: nothing, NA, N/A, NaN, nan, null, NULL, ?, or kMissingName,
-/// as samples are written.
+/// Whether a text in a table means a missing value: an empty text, NA, N/A, NaN, nan, null, NULL, ?, or kMissingName,
+/// which samples contain.
 bool is_missing(std::string_view text);
 
 }  // namespace segre

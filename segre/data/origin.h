@@ -10,14 +10,14 @@
 
 namespace segre {
 
-/// A number for each item, added one after the other. Only where the count does not simply go on something is stored,
-/// so that the line numbers of a file without blank lines take no memory.
+/// A number for each item, added one by one. Only the start of each run of consecutive numbers is stored, so the line
+/// numbers of a file without blank lines take almost no memory.
 class ItemNumbers {
  public:
   void add(int64_t number);
   int64_t size() const { return size_; }
   int64_t operator[](int64_t item) const;
-  /// How many runs of consecutive numbers there are: what is stored.
+  /// The number of runs of consecutive numbers, which is what is stored.
   int64_t n_runs() const { return static_cast<int64_t>(runs_.size()); }
 
  private:
@@ -25,7 +25,7 @@ class ItemNumbers {
   std::vector<std::pair<int64_t, int64_t>> runs_;  // the first item of each run and its number
 };
 
-/// Where the items of a dataset were read, for messages; nowhere in particular unless a reader says so.
+/// Where the items of a dataset were read, for messages; unknown unless a reader sets it.
 class Origin {
  public:
   Origin() = default;
@@ -33,12 +33,12 @@ class Origin {
   static Origin lines(std::string file, ItemNumbers lines);
   /// Items of one file, counted from 0: "x.npy: item 3".
   static Origin items(std::string file, ItemNumbers numbers);
-  /// A file for each item: "maps/a.png".
+  /// One file per item: "maps/a.png".
   static Origin files(std::vector<std::string> files);
 
-  /// Where an item was read; "" if nothing is known.
+  /// Where an item was read; "" if unknown.
   std::string place(int64_t item) const;
-  /// Of the items that `rows` [K] int64 chooses.
+  /// The origin of the items chosen by `rows` [K] int64.
   Origin select(const torch::Tensor& rows) const;
 
  private:

@@ -8,9 +8,9 @@
 namespace segre {
 namespace {
 
-constexpr uint64_t kRounds = 8;  // with 4 an item of five is at a place up to a tenth more often than chance has it
+constexpr uint64_t kRounds = 8;  // with 4, one of five items is at some position up to a tenth too often
 
-// Mixes (epoch, round, half) into 32 random bits. Each epoch has a key of its own.
+// Mixes (epoch, round, half) into 32 random bits. Each epoch has its own key.
 uint32_t round_key(const RandomStream& random, uint64_t epoch, uint64_t round, uint64_t half) {
   const uint64_t key = random.seed + 0x9E3779B97F4A7C15u * (epoch + 1);
   return philox::block(key, random.stream, (round << 32) | half).word[0];
@@ -19,8 +19,8 @@ uint32_t round_key(const RandomStream& random, uint64_t epoch, uint64_t round, u
 }  // namespace
 
 int64_t shuffled(const RandomStream& random, uint64_t epoch, int64_t position, int64_t n) {
-  // From a place outside the walk might never come back below n.
-  if (position < 0 || position >= n) fail("place ", position, " of a shuffle of ", n, " items");
+  // From a position outside, the loop might never come back below n.
+  if (position < 0 || position >= n) fail("position ", position, " is outside a shuffle of ", n, " items");
   if (n == 1) return 0;
   const int half_bits = (std::bit_width(static_cast<uint64_t>(n - 1)) + 1) / 2;
   const uint64_t mask = (uint64_t{1} << half_bits) - 1;

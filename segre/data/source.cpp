@@ -25,12 +25,12 @@ class JointSource final : public DataSource {
   JointSampler sampler_;
 };
 
-// A dataset that training may trust: it indexes memory with the labels.
+// A dataset that training can trust: it indexes memory with the labels.
 Dataset checked(Dataset dataset) {
   check_integer_labels(dataset.space, dataset.labels);
-  if (dataset.labels.size(0) == 0) fail_input("a dataset of the ", dataset.space.describe(), " without items");
+  if (dataset.labels.size(0) == 0) fail_input("a dataset of the ", dataset.space.describe(), " has no items");
   if (dataset.mirror && dataset.space.layout() != Layout::image)
-    fail_input("a dataset of the ", dataset.space.describe(), " is to be mirrored, which only images can be");
+    fail_input("a dataset of the ", dataset.space.describe(), " cannot be mirrored, only images can");
   dataset.labels = dataset.labels.to(torch::kCPU, label_type(dataset.space)).contiguous();
   return dataset;
 }

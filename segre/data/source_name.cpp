@@ -31,14 +31,14 @@ bool looks_like_options(const std::string& text) {
   return end != std::string::npos && end > 0 && text[end] == '=';
 }
 
-// Where the question mark before the options is; npos without options.
+// The position of the question mark before the options; npos if there are none.
 size_t find_options(const std::string& text) {
   for (size_t at = text.rfind('?'); at != std::string::npos; at = at > 0 ? text.rfind('?', at - 1) : std::string::npos)
     if (looks_like_options(text.substr(at + 1))) return at;
   return std::string::npos;
 }
 
-// What two hexadecimal digits at `at` stand for; -1 where there are none.
+// The value of the two hexadecimal digits at `at`; -1 if there are none.
 int hexadecimal_at(const std::string& text, size_t at) {
   int value = 0;
   if (at + 2 > text.size()) return -1;

@@ -7,18 +7,18 @@
 
 namespace segre {
 
-/// An option a kind of source has, and what it does in a few words.
+/// An option of a kind of source, and what it does in a few words.
 struct SourceOption {
   std::string name;
   std::string help;
 };
 
-/// The name of a source, taken apart once: `kind:target?key=value&key=value`, where target and options may be absent.
+/// A source name, parsed once: `kind:target?key=value&key=value`; target and options may be absent.
 ///
 ///   const auto name = parse_source_name("idx:train-images-idx3-ubyte.gz?pad=2");
 ///   name.integer("pad", 0, {0, 64});   // 2
 ///
-/// The getters give `fallback` where the option is absent, and throw InputError naming source, option, value and what
+/// The getters return `fallback` if the option is absent, and throw InputError naming source, option, value and what
 /// was expected.
 class SourceName {
  public:
@@ -27,7 +27,7 @@ class SourceName {
     int64_t high;
   };
 
-  /// All of it, as given.
+  /// The whole name, as given.
   const std::string& text() const { return text_; }
   const std::string& kind() const { return kind_; }
   /// What follows the colon: a file or folder.
@@ -43,23 +43,23 @@ class SourceName {
   /// One of the choices.
   std::string choice(const std::string& key, const std::string& fallback,
                      const std::vector<std::string>& choices) const;
-  /// Any text but the empty one.
+  /// Any non-empty text.
   std::string word(const std::string& key, const std::string& fallback) const;
-  /// Whole numbers with commas between; {} where absent.
+  /// Whole numbers separated by commas; {} if absent.
   std::vector<int64_t> integers(const std::string& key, Bounds bounds) const;
-  /// Words with commas, or what is given, between; {} where absent. %2C in a word is a comma, %26 an ampersand: see
+  /// Words separated by commas or another separator; {} if absent. In a word %2C is a comma, %26 an ampersand: see
   /// escaped.
   std::vector<std::string> words(const std::string& key, char separator = ',') const;
-  /// Pairs `from:to` of whole numbers with commas between; {} where absent.
+  /// Pairs `from:to` of whole numbers separated by commas; {} if absent.
   std::vector<std::pair<int64_t, int64_t>> pairs(const std::string& key, Bounds bounds) const;
 
-  /// `limit=N`, how many items to take; as many as there are where absent.
+  /// `limit=N`, how many items to take; all if absent.
   int64_t limit() const;
 
-  /// The name with an option set to another value, or added.
+  /// The name with an option changed or added.
   SourceName with(const std::string& key, const std::string& value) const;
 
-  /// Throws InputError for an option that is not in the list, naming the nearest and all there are.
+  /// Throws InputError for an option that is not in the list, naming the nearest and the whole list.
   void require_known_options(const std::vector<SourceOption>& options) const;
   /// Throws InputError "data source TEXT: option KEY is 'VALUE', EXPECTED was expected".
   [[noreturn]] void fail_option(const std::string& key, const std::string& expected) const;
@@ -75,14 +75,12 @@ class SourceName {
   std::vector<std::pair<std::string, std::string>> options_;
 };
 
-/// Takes a name apart. The options start at the last question mark followed by `key=`, so that file names may have
-/// question marks of their own; the kind ends at the first colon. InputError for an option without a value or given
-/// twice.
+/// Parses a name. The options start at the last question mark followed by `key=`, so file names may contain question
+/// marks; the kind ends at the first colon. InputError for an option without a value or given twice.
 SourceName parse_source_name(const std::string& text);
 
-/// A word as it is written in a list of them: "weight, kg" as "weight%2C kg". Commas, bars, ampersands and question
-/// marks, which would end it, and a percent sign that would be taken for such a code become % and two hexadecimal
-/// digits.
+/// A word escaped for a list: "weight, kg" becomes "weight%2C kg". Commas, bars, ampersands and question marks, which
+/// would end it, and a percent sign that would be read as an escape become % and two hexadecimal digits.
 std::string escaped(const std::string& word);
 
 }  // namespace segre

@@ -5,7 +5,7 @@
 namespace segre {
 namespace {
 
-// Places first ... end - 1 of a fixed shuffle of n rows, ascending: the source's own order within each part.
+// Positions first ... end - 1 of a fixed shuffle of n rows, ascending: each part keeps the source's order.
 torch::Tensor shuffled_rows(int64_t n, int64_t first, int64_t end) {
   auto rows = torch::empty({end - first}, torch::kInt64);
   auto* row = rows.data_ptr<int64_t>();

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "segre/data/label_counts.h"
-#include "segre/data/readers.h"
+#include "segre/data/missing.h"
 
 namespace segre {
 namespace {

@@ -6,7 +6,7 @@
 namespace segre {
 namespace {
 
-constexpr double kLeastNats = 1.0;  // what relative errors divide by at least
+constexpr double kLeastNats = 1.0;  // smallest divisor of relative errors
 
 double spread_of(const torch::Tensor& values) {
   return values.numel() > 1 ? values.std().item<double>() : std::numeric_limits<double>::quiet_NaN();

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "segre/core/error.h"
-#include "segre/core/progress.h"
 #include "segre/eval/metric_text.h"
 #include "segre/eval/total_variation.h"
 #include "segre/space/check_labels.h"
@@ -12,15 +11,15 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kMostLabelings = int64_t{1} << 16;  // whose frequencies are compared one by one
-constexpr int64_t kMostSimulated = int64_t{1} << 16;  // labelings of a table from which samples are simulated
-constexpr int64_t kNeighbourBlock = 1024;             // items between two signs of progress
+constexpr int64_t kMostLabelings = int64_t{1} << 16;  // whose frequencies are compared individually
+constexpr int64_t kMostSimulated = int64_t{1} << 16;  // labelings of a table to simulate samples from
+constexpr int64_t kNeighbourBlock = 1024;             // items between two progress reports
 
 bool above(const Estimate& value, const Estimate& reference) { return value.value > reference.high; }
 
 bool excludes(const Estimate& interval, double value) { return value < interval.low || value > interval.high; }
 
-// The three numbers that sum up a comparison of frequencies.
+// The three metrics that summarise a comparison of frequencies.
 void add_frequencies(std::vector<Metric>& metrics, const std::string& group, const std::string& thing,
                      const FrequencyComparison& found, const std::string& where, const std::string& scale) {
   metrics.push_back({group, concat("mean difference of the shares, per ", thing), found.difference,
@@ -42,7 +41,7 @@ void add_frequencies(std::vector<Metric>& metrics, const std::string& group, con
                      Better::lower,
                      found.n_significant > 0,
                      concat(found.n_significant, " beyond ", short_number(found.largest_floor.high),
-                            " standard errors, which 95 of 100 exact samples do nowhere")});
+                            " standard errors, which 95 of 100 exact samples never exceed")});
 }
 
 // "x1 = yes: 31.2% of samples, 25.0% of held-out items".
@@ -91,13 +90,13 @@ void add_pairs(Evaluation& out, const EvaluationData& data, uint64_t seed) {
     const int64_t P = pairs.first.numel();
     const std::string part = P == pairs.n_there ? "all of them" : concat(P, " of ", pairs.n_there);
     add_frequencies(out.metrics, pairs.name, "pair", found, where,
-                    concat(part, "; with independent variables of the right shares ",
+                    concat(part, "; independent variables with the right shares give ",
                            short_number(dependence(merged.space, pairs, found.held_out))));
     out.pairs.push_back({pairs, std::move(found)});
   }
 }
 
-// A number of the samples beside the same one of the held-out items.
+// A metric of the samples with that of the held-out items as its reference.
 Metric beside(const std::string& group, const std::string& name, const Estimate& value, const Estimate& reference,
               const std::string& note = {}) {
   const Estimate distance = difference(value, reference);
@@ -124,37 +123,36 @@ void add_image_statistics(Evaluation& out, const EvaluationData& data) {
                                mean_estimate(held_out.boundary)));
 }
 
-Neighbours search(const EvaluationData& data, const torch::Tensor& items, int64_t k, torch::Device device,
+Neighbours search(const EvaluationData& data, const torch::Tensor& items, int64_t k, const EvaluationOptions& options,
                   const std::string& what) {
-  Progress progress(what, items.size(0));
   std::vector<torch::Tensor> distance, row;
   for (int64_t first = 0; first < items.size(0); first += kNeighbourBlock) {
     const int64_t end = std::min(first + kNeighbourBlock, items.size(0));
-    const Neighbours found = nearest_items(data.space, items.slice(0, first, end), data.train, k, device);
+    const Neighbours found = nearest_items(data.space, items.slice(0, first, end), data.train, k, options.device);
     distance.push_back(found.distance);
     row.push_back(found.row);
-    progress.update(end);
+    options.callbacks.report({what, end, items.size(0)});
   }
   return {torch::cat(distance), torch::cat(row)};
 }
 
-// What was found, never what might have been: a reader takes a legend for a verdict.
+// Says only what was found: a reader would take a legend for a verdict.
 std::string copies_note(const Estimate& more) {
   if (more.low > 0.0) return "more than held-out items: the model repeats training items";
-  return more.high < 0.0 ? "fewer than held-out items" : "as many as held-out items, as far as can be told";
+  return more.high < 0.0 ? "fewer than held-out items" : "as many as held-out items, within the error";
 }
 
 std::string nearer_note(const Estimate& nearer) {
   if (nearer.low > 0.5) return "nearer than held-out items: it memorises, or its samples are too plain";
   return nearer.high < 0.5 ? "farther than held-out items: its samples are odder than they should be"
-                           : "as near as held-out items, as far as can be told";
+                           : "as near as held-out items, within the error";
 }
 
 void add_memorisation(Evaluation& out, const EvaluationData& data, const EvaluationOptions& options) {
   if (!data.train.defined()) return;
   const int64_t k = std::min(options.neighbours, data.train.size(0));
-  out.of_samples = search(data, data.samples, k, options.device, "nearest to samples");
-  out.of_held_out = search(data, data.held_out, 1, options.device, "nearest to held-out items");
+  out.of_samples = search(data, data.samples, k, options, "nearest to samples");
+  out.of_held_out = search(data, data.held_out, 1, options, "nearest to held-out items");
   const auto found = judge_memorisation(out.of_samples.distance.select(1, 0), out.of_held_out.distance.select(1, 0));
   const std::string group = "memorisation";
   out.metrics.push_back(beside(group, "exact copies of training items", found.copies, found.natural_copies,
@@ -170,7 +168,7 @@ void add_memorisation(Evaluation& out, const EvaluationData& data, const Evaluat
       beside(group, "distance to the nearest training item, 5% quantile", found.nearest5, found.natural_nearest5));
 }
 
-// 95% quantile of the total variation of exact samples, by drawing them.
+// 95% quantile of the total variation of exact samples, by simulation.
 double simulated_total_variation(const JointTable& table, int64_t N, uint64_t seed) {
   const JointSampler sampler(table);
   std::vector<double> values;
@@ -187,7 +185,7 @@ void add_known_total_variation(Evaluation& out, const EvaluationData& data, uint
   const int64_t N = data.samples.size(0);
   LabelingCounts counts(data.space);
   counts.add(data.samples.to(torch::kInt64));
-  // The delta method: each sample adds the sign of its labeling's excess; labelings outside the table exceed theirs.
+  // Delta method: each sample adds the sign of its labeling's excess; labelings outside the table are in excess.
   const auto shares = counts.counts(table.labelings).to(torch::kFloat64) / static_cast<double>(N);
   const double mean = (shares * (shares - table.p).sign()).sum().item<double>() + 1.0 - shares.sum().item<double>();
   const double error = 0.5 * std::sqrt(std::max(0.0, 1.0 - mean * mean) / static_cast<double>(N));
@@ -200,13 +198,13 @@ void add_known_total_variation(Evaluation& out, const EvaluationData& data, uint
     differs = above(value, floor);
   }
   out.metrics.push_back({"all variables together", "total variation to the exact distribution", value, floor,
-                         Better::lower, differs, concat(table.p.numel(), " labelings have a probability")});
+                         Better::lower, differs, concat(table.p.numel(), " labelings have positive probability")});
 }
 
 void add_total_variation(Evaluation& out, const EvaluationData& data, uint64_t seed) {
   if (data.joint != nullptr && LabelingCounts::serves(data.space)) return add_known_total_variation(out, data, seed);
   if (data.space.n_labelings(kMostLabelings) > kMostLabelings) return;
-  // Every labeling that occurs is a label of one variable.
+  // Each labeling that occurs becomes a label of a single variable.
   auto numbers = torch::zeros({data.samples.size(0) + data.held_out.size(0)}, torch::kInt64);
   const auto labels = torch::cat({data.samples, data.held_out}).to(torch::kInt64);
   for (int64_t i = 0; i < data.space.n_variables(); ++i)
@@ -229,7 +227,7 @@ Evaluation evaluate(const EvaluationData& data, const EvaluationOptions& options
   check_integer_labels(data.space, data.held_out);
   if (data.train.defined()) check_integer_labels(data.space, data.train);
   if (data.samples.size(0) < 2 || data.held_out.size(0) < 2)
-    fail_input("evaluating takes at least two samples and two held-out items, found ", data.samples.size(0), " and ",
+    fail_input("evaluating needs at least two samples and two held-out items, found ", data.samples.size(0), " and ",
                data.held_out.size(0));
   Evaluation out;
   add_marginals(out, data, options.seed);

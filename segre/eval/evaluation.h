@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "segre/core/work.h"
 #include "segre/data/joint_table.h"
 #include "segre/eval/neighbours.h"
 #include "segre/eval/pairs.h"
@@ -14,29 +15,28 @@ namespace segre {
 /// Which values of a metric are better.
 enum class Better {
   lower,      ///< 0 would be perfect; a finite number of exact samples gives the reference
-  reference,  ///< the nearer to the reference the better
+  reference,  ///< closer to the reference is better
 };
 
-/// One number that says how good samples are, and what it is to be held against.
+/// One number that says how good samples are, and what to compare it with.
 struct Metric {
   std::string group;   ///< "marginals"
   std::string name;    ///< "mean difference of a label's share"
   Estimate value;      ///< of the samples
-  Estimate reference;  ///< what exact samples give on average (`high`: in 95 of 100 cases no more), or what the
-                       ///< held-out items have
+  Estimate reference;  ///< mean over exact samples (`high`: their 95% quantile), or the value of the held-out items
   Better better = Better::lower;
-  std::optional<bool> differs;  ///< whether chance (5%) does not explain the distance to the reference
+  std::optional<bool> differs;  ///< whether the distance to the reference is beyond chance (5%)
   std::string note;
 };
 
-/// What is evaluated, and against what.
+/// What is evaluated, and what it is compared with.
 struct EvaluationData {
   Space space;
   torch::Tensor samples;              ///< [N, n] labels, N >= 2
   torch::Tensor held_out;             ///< [M, n] labels, M >= 2
-  torch::Tensor train;                ///< [T, n] labels; undefined where there are no training items
-  int64_t n_train = 0;                ///< items of `train` as they are; those behind them are their mirror images
-  const JointTable* joint = nullptr;  ///< the exact distribution, where it is known
+  torch::Tensor train;                ///< [T, n] labels; undefined if there are no training items
+  int64_t n_train = 0;                ///< unflipped items of `train`; those after them are their mirror images
+  const JointTable* joint = nullptr;  ///< the exact distribution, if known
 };
 
 /// Frequencies of pairs of variables.
@@ -50,18 +50,19 @@ struct Evaluation {
   std::vector<Metric> metrics;
   FrequencyComparison marginals;
   std::vector<PairComparison> pairs;
-  Neighbours of_samples;   ///< the nearest training items, k of them; undefined tensors where there are none
+  Neighbours of_samples;   ///< the k nearest training items; undefined tensors if there are none
   Neighbours of_held_out;  ///< the nearest one
 };
 
 struct EvaluationOptions {
   uint64_t seed = 1;                   ///< of the permutations
-  torch::Device device = torch::kCPU;  ///< where the nearest items are searched
+  torch::Device device = torch::kCPU;  ///< of the nearest-neighbour search
   int64_t neighbours = 5;              ///< training items found for each sample
+  WorkCallbacks callbacks{};
 };
 
-/// Computes every metric that applies; progress on talk(). InputError where there are fewer than two items, or one that
-/// is not of the space, as check_integer_labels.
+/// Computes every metric that applies. InputError if there are fewer than two items, or as in
+/// check_integer_labels if one is not in the space.
 Evaluation evaluate(const EvaluationData& data, const EvaluationOptions& options);
 
 }  // namespace segre

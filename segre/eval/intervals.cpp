@@ -16,7 +16,7 @@ torch::Tensor checked(const torch::Tensor& values) {
   return values.to(torch::kCPU, torch::kFloat64).contiguous();
 }
 
-// How far the difference of two numbers reaches that reach so far each.
+// Half-width of the interval of a difference, from half-widths x and y.
 double reach_of_difference(double x, double y, double correlation) {
   if (correlation == 0.0) return std::hypot(x, y);
   return std::sqrt(std::max(0.0, x * x + y * y - 2.0 * correlation * x * y));
@@ -44,7 +44,7 @@ Estimate share_estimate(double hits, double n) {
 }
 
 double total_for_share_below(double share, double most) {
-  // Wilson's ends u solve (u - p)^2 = z^2 u (1 - u)/n.
+  // The ends u of Wilson's interval solve (u - p)^2 = z^2 u (1 - u)/n.
   return kTwoSided95 * kTwoSided95 * most * (1 - most) / ((most - share) * (most - share));
 }
 

@@ -17,7 +17,7 @@ std::string fixed(double value, int digits) {
   return out.str();
 }
 
-// All digits, or nothing.
+// All digits; "" for NaN.
 std::string exact_number(double value) {
   if (std::isnan(value)) return "";
   std::ostringstream out;
@@ -36,7 +36,7 @@ std::string short_number(double value) {
     out << std::setprecision(2) << value;
     return out.str();
   }
-  const int before = static_cast<int>(std::floor(std::log10(size))) + 1;  // digits before the point, or minus zeros
+  const int before = static_cast<int>(std::floor(std::log10(size))) + 1;  // digits before the point, or -zeros after it
   return fixed(value, std::clamp(3 - before, 0, 6));
 }
 

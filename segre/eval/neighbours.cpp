@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kBlockFloats = int64_t{1} << 24;  // 64 MB of indicators, or of distances, at a time
 constexpr int64_t kMostRows = 4096;
-// With this many times more coordinates than variables indicators are nearly all zeros: comparing labels is faster.
+// With this many times more coordinates than variables, indicators are nearly all zero: comparing labels is faster.
 constexpr int64_t kSparse = 32;
 constexpr int64_t kMostVariables = int64_t{1} << 24;  // counts of matches stay exact in float32
 
@@ -18,16 +18,16 @@ class Metric {
  public:
   Metric(const Space& space, torch::Device device) : space_(space), device_(device) {
     if (space.n_variables() > kMostVariables)
-      fail_input("distances are computed of up to ", kMostVariables, " variables, this is a ", space.describe());
+      fail_input("distances are computed for at most ", kMostVariables, " variables, found: ", space.describe());
     binary_ = space.is_uniform() && space.max_labels() == 2;
     sparse_ = !binary_ && space.n_coordinates() / space.n_variables() >= kSparse;
     width_ = binary_ || sparse_ ? space.n_variables() : space.n_coordinates();
   }
 
-  // Items at a time.
+  // Items per block.
   int64_t rows() const { return std::clamp<int64_t>(kBlockFloats / width_, 1, kMostRows); }
 
-  // Labels [B, n] as what distances() takes: signs, labels, or an indicator for each label.
+  // Labels [B, n] in the form that distances() takes: signs, labels, or an indicator for each label.
   torch::Tensor encode(const torch::Tensor& labels) const {
     const auto here = labels.to(device_);
     if (binary_) return here.to(torch::kFloat32).mul_(2.0f).sub_(1.0f);
@@ -64,7 +64,7 @@ torch::Tensor smallest(const torch::Tensor& keys, int64_t k) {
 Neighbours nearest_items(const Space& space, const torch::Tensor& items, const torch::Tensor& among, int64_t k,
                          torch::Device device) {
   const int64_t N = among.size(0);
-  if (k < 1 || k > N) fail_input("the nearest ", k, " of ", N, " items were asked for");
+  if (k < 1 || k > N) fail_input("cannot find the nearest ", k, " of ", N, " items");
   const Metric metric(space, device);
   const int64_t step = std::min(metric.rows(), int64_t{1024});
   std::vector<torch::Tensor> found;
@@ -73,7 +73,7 @@ Neighbours nearest_items(const Space& space, const torch::Tensor& items, const t
     torch::Tensor best;
     for (int64_t row = 0; row < N; row += metric.rows()) {
       const auto y = metric.encode(among.slice(0, row, std::min(row + metric.rows(), N)));
-      // Distance and row in one number, below 2^53, so that the order of equally near items is no accident.
+      // Distance and row in one number, below 2^53, so that equally near items are ordered by row.
       auto keys = metric.distances(x, y).mul_(static_cast<double>(N));
       keys += torch::arange(row, row + y.size(0), torch::TensorOptions(device).dtype(torch::kFloat64));
       const auto here = smallest(keys, k);

@@ -5,25 +5,25 @@
 
 namespace segre {
 
-/// The nearest of some given items by Hamming distance: the number of variables whose labels differ.
+/// The nearest items by Hamming distance, the number of variables whose labels differ.
 struct Neighbours {
   torch::Tensor distance;  ///< [B, k] int64, ascending
-  torch::Tensor row;       ///< [B, k] int64: which item; of equally near ones the first
+  torch::Tensor row;       ///< [B, k] int64: which item; the first of equally near ones
 };
 
-/// For each of `items` [B, n] the k nearest of `among` [N, n], 1 <= k <= N, exactly, over all of them. Labels of any
-/// integer type on the CPU, each of its variable's range (check_integer_labels); the work, matrix products of
+/// For each of `items` [B, n] the k nearest of `among` [N, n], 1 <= k <= N, by exact search over all. Labels have any
+/// integer type, are on the CPU and in their variables' ranges (check_integer_labels); the work, matrix products of
 /// indicators in blocks of bounded size, is done on `device`.
 Neighbours nearest_items(const Space& space, const torch::Tensor& items, const torch::Tensor& among, int64_t k,
                          torch::Device device);
 
-/// Whether a model repeats its training items. A sample that equals one is a copy; some held-out items do so too, by
-/// nature, and their rate is what to compare with. Likewise for how near the nearest training item is.
+/// Whether a model repeats its training items. A sample that equals one is a copy. Some held-out items naturally equal
+/// one too, and theirs is the rate to compare with; likewise for the distance to the nearest training item.
 struct Memorisation {
   Estimate copies;          ///< share of samples at distance 0 (Wilson's interval)
   Estimate natural_copies;  ///< share of held-out items at distance 0
   Estimate nearer;          ///< chance that a sample's nearest training item is nearer than a held-out item's, ties
-                            ///< half; 1/2 is best, a model that memorises has more (DeLong's interval)
+                            ///< count half; 1/2 is best, a model that memorises has more (DeLong's interval)
   Estimate median;          ///< of the samples' distances
   Estimate natural_median;  ///< of the held-out items'
   Estimate nearest5;        ///< the distance that 5% of the samples do not exceed

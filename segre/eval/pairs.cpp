@@ -29,7 +29,7 @@ PairFamily family(std::string name, const std::vector<Pair>& pairs, int64_t n_th
   return out;
 }
 
-// A fixed random part of the pairs, as many as there is room for.
+// A fixed random subset of the pairs, as many as the limits allow.
 std::vector<Pair> some_of(const Space& space, std::vector<Pair> pairs) {
   std::vector<Pair> chosen;
   int64_t cells = 0;
@@ -55,7 +55,7 @@ std::vector<Pair> neighbours(const Space& space) {
   return pairs;
 }
 
-// Different pairs at random, out of more than can be listed.
+// Random distinct pairs, from too many to list.
 std::vector<Pair> random_pairs(const Space& space) {
   const auto n = static_cast<double>(space.n_variables());
   std::set<Pair> found;

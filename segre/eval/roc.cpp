@@ -19,7 +19,7 @@ std::vector<double> sorted(std::vector<double> values) {
   return values;
 }
 
-// Share of `others` (sorted) below each value, equals counting half: mean and variance of that mean over the values.
+// Share of `others` (sorted) below each value, ties count half: mean and variance of that mean over the values.
 struct Placement {
   double mean;
   double variance;
@@ -40,7 +40,7 @@ double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Of the means of two values of the same items.
+// Covariance of the means of two values of the same items.
 double covariance_of_means(const std::vector<double>& x, const std::vector<double>& y) {
   const auto n = static_cast<double>(x.size());
   const double mean_x = mean_of(x);
@@ -70,7 +70,7 @@ void set_interval(Roc& out, double variance, size_t n_pairs) {
   out.high = back(logit + spread);
 }
 
-// Outside items (sorted) accepted by the threshold that accepts so many inside items (sorted).
+// Outside items (sorted) accepted by the threshold that accepts `wanted` inside items (sorted).
 int64_t n_accepted(const std::vector<double>& inside, const std::vector<double>& outside, size_t wanted) {
   if (wanted > inside.size()) return static_cast<int64_t>(outside.size());
   return std::upper_bound(outside.begin(), outside.end(), inside[wanted - 1]) - outside.begin();
@@ -94,7 +94,7 @@ void set_accepted_share(Roc& out, const std::vector<double>& inside, const std::
   out.fpr95_high = std::min(1.0, share.value + more);
 }
 
-// The two parts of an AUROC's error: each inside item's share of outside items above it (with a minus), each outside
+// The two parts of an AUROC's error: each inside item's share of outside items above it (negated), and each outside
 // item's share of inside items below it.
 struct Influence {
   std::vector<double> of_inside;
@@ -113,7 +113,7 @@ double covariance(const Influence& x, const Influence& y) {
 
 Roc roc(const std::vector<double>& inside, const std::vector<double>& outside) {
   if (inside.size() < 2 || outside.size() < 2)
-    fail_input("comparing scores needs two items inside and two outside, there are ", inside.size(), " and ",
+    fail_input("comparing scores needs two inside and two outside items, found ", inside.size(), " and ",
                outside.size());
   for (const auto* scores : {&inside, &outside})
     if (std::any_of(scores->begin(), scores->end(), [](double score) { return std::isnan(score); }))
@@ -124,7 +124,7 @@ Roc roc(const std::vector<double>& inside, const std::vector<double>& outside) {
   const Placement of_inside = placement(x, y);
   Roc out{.auroc = of_outside.mean, .low = 0.0, .high = 1.0, .fpr95 = 0.0};
   set_accepted_share(out, x, y);
-  // Rounding must not hide that the samples are apart.
+  // Rounding must not hide that the samples do not overlap.
   if (x.back() < y.front()) out.auroc = 1.0;
   if (y.back() < x.front()) out.auroc = 0.0;
   set_interval(out, of_outside.variance + of_inside.variance, std::min(x.size(), y.size()));
@@ -133,7 +133,7 @@ Roc roc(const std::vector<double>& inside, const std::vector<double>& outside) {
 
 double auroc_correlation(const ScoredSets& x, const ScoredSets& y) {
   if (x.inside.size() != y.inside.size() || x.outside.size() != y.outside.size())
-    fail("two scores are compared on the same items, there are ", x.inside.size(), " and ", y.inside.size(),
+    fail("two scores must be compared on the same items, found ", x.inside.size(), " and ", y.inside.size(),
          " inside, ", x.outside.size(), " and ", y.outside.size(), " outside");
   const Influence of_x = influence(x);
   const Influence of_y = influence(y);

@@ -4,7 +4,7 @@
 
 namespace segre {
 
-/// How well a score tells items from outside a distribution from items inside it. Larger scores mean more outside.
+/// How well a score distinguishes items outside a distribution from items inside it. Larger scores mean more outside.
 struct Roc {
   double auroc;  ///< P(outside > inside) + 1/2 P(equal): 1 is best, 0.5 is chance, below 0.5 the score points backwards
   double low;    ///< 95% confidence interval of auroc, within [0, 1]
@@ -16,21 +16,20 @@ struct Roc {
 };
 
 /// The exact Mann-Whitney statistic with ties, in n log n. The interval is DeLong's (Biometrics 1988) on the logit
-/// scale; where the two samples do not overlap at all, so that DeLong's variance is 0, it is Clopper and Pearson's for
-/// min(m, n) disjoint pairs, all in the right order. The interval of fpr95 joins the two errors it has: that of the
-/// threshold, which lies between two inside items whose ranks the binomial law gives (all thresholds above, where that
-/// rank is beyond the last item), and Wilson's of the share of outside items. Needs two items of each kind; Error where
-/// a score is NaN.
+/// scale; if the two samples do not overlap at all, so that DeLong's variance is 0, it is Clopper and Pearson's for
+/// min(m, n) disjoint pairs, all in the right order. The interval of fpr95 combines two errors: that of the threshold,
+/// which is between two inside items with binomial ranks (unbounded if the upper rank is beyond the last item), and
+/// Wilson's for the share of outside items. Needs two items of each kind; Error if a score is NaN.
 Roc roc(const std::vector<double>& inside, const std::vector<double>& outside);
 
-/// The scores of the same inside and outside items by one measure.
+/// One measure's scores of the inside and outside items.
 struct ScoredSets {
   std::vector<double> inside;
   std::vector<double> outside;
 };
 
-/// How the errors of two scores' AUROCs go together, since both come from the same items: DeLong's covariance over the
-/// two standard errors, in [-1, 1]; 0 where one of the two has no error.
+/// Correlation of the errors of two scores' AUROCs on the same items: DeLong's covariance divided by the two standard
+/// errors, in [-1, 1]; 0 if one of the two has no error.
 double auroc_correlation(const ScoredSets& x, const ScoredSets& y);
 
 }  // namespace segre

@@ -12,29 +12,18 @@ namespace {
 constexpr int64_t kBudgets[] = {4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 64, 100, 200};
 constexpr double kTolerances[] = {0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5};
 
-// Steps of a sampler that take this many evaluations, or 0 where no number does.
-int64_t steps_for(const std::string& sampler, int64_t evaluations) {
-  if (sampler == "ab2") return evaluations - 1;  // the first step takes two
-  if (sampler == "multistep" || sampler == "sde") return evaluations;
-  const int per_step = stepper(sampler).n_evaluations;
-  return evaluations % per_step == 0 ? evaluations / per_step : 0;
+int64_t evaluations_of(const SamplerKind& sampler, const Path& path, int64_t steps) {
+  std::vector<double> times;
+  for (int64_t k = 0; k <= steps; ++k)
+    times.push_back(path.time_at(1.0) * static_cast<double>(k) / static_cast<double>(steps));
+  return n_evaluations(sampler.plan(path, times));
 }
 
-// Share of pairs beside and below each other whose labels differ.
-double differing_neighbours(const Space& space, const torch::Tensor& labels) {
-  if (space.layout() != Layout::image) return std::numeric_limits<double>::quiet_NaN();
-  const int64_t height = space.shape()[0];
-  const int64_t width = space.shape()[1];
-  const auto images = labels.view({-1, height, width});
-  double differ = 0.0;
-  double pairs = 0.0;
-  for (const int64_t axis : {1, 2}) {
-    const int64_t length = images.size(axis);
-    const auto pair = images.narrow(axis, 1, length - 1) != images.narrow(axis, 0, length - 1);
-    differ += pair.sum().item<double>();
-    pairs += static_cast<double>(pair.numel());
-  }
-  return pairs > 0.0 ? differ / pairs : std::numeric_limits<double>::quiet_NaN();
+// Number of steps of a sampler that takes exactly this many evaluations; 0 if there is none.
+int64_t steps_for(const SamplerKind& sampler, const Path& path, int64_t evaluations) {
+  for (int64_t steps = 1; steps <= evaluations; ++steps)
+    if (evaluations_of(sampler, path, steps) == evaluations) return steps;
+  return 0;
 }
 
 struct Drawn {
@@ -48,10 +37,10 @@ Drawn draw(const Flow& flow, const SampleOptions& options, const QualityOptions&
   return {samples.labels, {options, evaluations, 0.0, summarise_labels(flow.space, samples.labels)}};
 }
 
-// Sets what a run's labels say against the reference's, [count, n] both.
+// Compares a run's labels with the reference's, both [count, n].
 void compare(Drawn& drawn, const torch::Tensor& reference) {
   SamplerRun& run = drawn.run;
-  if (!is_deterministic(run.options.sampler)) {
+  if (!sampler_kind(run.options.sampler).deterministic) {
     run.disagreement = std::numeric_limits<double>::quiet_NaN();
     return;
   }
@@ -65,14 +54,14 @@ void compare(Drawn& drawn, const torch::Tensor& reference) {
     run.disagreement_low = estimate.low;
     run.disagreement_high = estimate.high;
   }
-  if (p == 0.0 || p == 1.0 || n_samples < 2) return;  // says nothing about how many differ together
-  // As many independent labels as have a share of the variance seen between samples.
+  if (p == 0.0 || p == 1.0 || n_samples < 2) return;  // does not show how many labels differ together
+  // The number of independent labels whose share would have the variance observed between samples.
   const double variance = of_samples.var().item<double>() / n_samples;
   run.n_compared = std::min(n_labels, std::max(n_samples, p * (1 - p) / variance));
 }
 
-// A run without a difference does not show how many labels of a sample differ together: as many as in the run with the
-// fewest differences. If no run has any, all of a sample's labels may.
+// A run without differences does not show how many labels of a sample differ together, so assume as many as in the run
+// with the fewest differences. If no run has any, all labels of a sample may differ together.
 void borrow_clumps(SamplerQuality& quality, double n_samples) {
   const SamplerRun* nearest = nullptr;
   for (const SamplerRun& run : quality.runs)
@@ -89,42 +78,21 @@ SampleOptions reference_options(const QualityOptions& options) {
   return reference;
 }
 
-// About how many evaluations a setting takes: for the progress shown, no more.
-double expected_evaluations(const SampleOptions& options) {
-  if (options.sampler == "dopri5") return 20.0 * std::pow(options.tolerance, -0.2);
-  const bool known = options.sampler == "multistep" || options.sampler == "sde";
-  return static_cast<double>(options.steps * (known ? 1 : stepper(options.sampler).n_evaluations));
+// Approximate number of evaluations of a setting, for the progress display only.
+double expected_evaluations(const SampleOptions& options, const Path& path) {
+  const SamplerKind& kind = sampler_kind(options.sampler);
+  if (kind.adaptive()) return 20.0 * std::pow(options.tolerance, -0.2);
+  return static_cast<double>(evaluations_of(kind, path, options.steps));
 }
 
 }  // namespace
 
-LabelSummary summarise_labels(const Space& space, const torch::Tensor& labels) {
-  LabelSummary out;
-  std::vector<int64_t> n_having(static_cast<size_t>(space.max_labels()), 0);  // variables that have a label
-  for (const Block& block : space.blocks(torch::kCPU))
-    for (int64_t label = 0; label < block.n_labels; ++label) n_having[static_cast<size_t>(label)] += block.n_variables;
-  const auto counts = torch::bincount(labels.flatten(), {}, space.max_labels()).to(torch::kFloat64);
-  for (int64_t label = 0; label < space.max_labels(); ++label)
-    out.shares.push_back(counts[label].item<double>() /
-                         static_cast<double>(n_having[static_cast<size_t>(label)] * labels.size(0)));
-  const auto nonzero = (labels != 0).sum(1).to(torch::kFloat64);
-  out.nonzero_mean = nonzero.mean().item<double>();
-  out.nonzero_sd = labels.size(0) > 1 ? nonzero.std().item<double>() : 0.0;
-  out.neighbours_differ = differing_neighbours(space, labels);
-  return out;
-}
-
-double share_error(const LabelSummary& summary, const LabelSummary& reference) {
-  double sum = 0.0;
-  for (size_t k = 0; k < summary.shares.size(); ++k) sum += std::abs(summary.shares[k] - reference.shares[k]);
-  return sum / static_cast<double>(summary.shares.size());
-}
-
-std::vector<SampleOptions> quality_settings(const std::string& sampler, const QualityOptions& options) {
+std::vector<SampleOptions> quality_settings(const SamplerKind& sampler, const Path& path,
+                                            const QualityOptions& options) {
   std::vector<SampleOptions> settings;
   SampleOptions setting = options.sample;
-  setting.sampler = sampler;
-  if (sampler == "dopri5") {
+  setting.sampler = sampler.name;
+  if (sampler.adaptive()) {
     for (const double tolerance : kTolerances) {
       setting.tolerance = tolerance;
       settings.push_back(setting);
@@ -132,32 +100,32 @@ std::vector<SampleOptions> quality_settings(const std::string& sampler, const Qu
     return settings;
   }
   for (const int64_t budget : kBudgets) {
-    setting.steps = steps_for(sampler, budget);
+    setting.steps = steps_for(sampler, path, budget);
     if (setting.steps > 0 && budget <= options.most_evaluations) settings.push_back(setting);
   }
   return settings;
 }
 
-SamplerQuality measure_samplers(const Flow& flow, const QualityOptions& options,
-                                const std::function<void(int64_t, const std::string&)>& progress) {
+SamplerQuality measure_samplers(const Flow& flow, const QualityOptions& options, const WorkCallbacks& callbacks) {
   const SampleOptions many_steps = reference_options(options);
   std::vector<SampleOptions> settings;
-  double total = expected_evaluations(many_steps);
-  for (const std::string& sampler : sampler_names())
-    for (const SampleOptions& setting : quality_settings(sampler, options)) {
+  double total = expected_evaluations(many_steps, *flow.path);
+  for (const SamplerKind& sampler : sampler_kinds())
+    for (const SampleOptions& setting : quality_settings(sampler, *flow.path, options)) {
       settings.push_back(setting);
-      total += expected_evaluations(setting);
+      total += expected_evaluations(setting, *flow.path);
     }
   double done = 0.0;
   const auto tell = [&](const SampleOptions& next) {
-    if (progress) progress(static_cast<int64_t>(1000.0 * done / total), next.sampler);
-    done += expected_evaluations(next);
+    constexpr int64_t kParts = 1000;
+    callbacks.report({"samplers", static_cast<int64_t>(kParts * done / total), kParts, next.sampler});
+    done += expected_evaluations(next, *flow.path);
   };
 
   tell(many_steps);
   const Drawn reference = draw(flow, many_steps, options);
-  SamplerQuality quality{reference.run, {}};
-  std::string finished;  // a sampler whose next settings would take too many evaluations
+  SamplerQuality quality{options.count, reference.run, {}};
+  std::string finished;  // a sampler whose remaining settings would take too many evaluations
   for (const SampleOptions& setting : settings) {
     tell(setting);
     if (setting.sampler == finished) continue;
@@ -180,7 +148,7 @@ QualityTable quality_table(const SamplerQuality& quality, const LabelSummary* da
   const auto number = [](double value) { return std::isnan(value) ? std::string() : concat(value); };
   const auto add = [&](const std::string& name, const SamplerRun* run, double disagreement,
                        const LabelSummary& summary) {
-    const bool adaptive = run != nullptr && run->options.sampler == "dopri5";
+    const bool adaptive = run != nullptr && sampler_kind(run->options.sampler).adaptive();
     table.rows.push_back(
         {name, run == nullptr || adaptive ? "" : std::to_string(run->options.steps),
          adaptive ? number(run->options.tolerance) : "", run == nullptr ? "" : number(run->n_evaluations),
@@ -193,46 +161,6 @@ QualityTable quality_table(const SamplerQuality& quality, const LabelSummary* da
   add("reference", &quality.reference, 0.0, quality.reference.summary);
   for (const SamplerRun& run : quality.runs) add(run.options.sampler, &run, run.disagreement, run.summary);
   return table;
-}
-
-double disagreement_limit(const SamplerRun& run) {
-  if (std::isnan(run.disagreement)) return run.disagreement;
-  return share_estimate(run.disagreement * run.n_compared, run.n_compared).high;
-}
-
-std::optional<SamplerRun> knee(const SamplerQuality& quality, const std::string& sampler, double threshold) {
-  std::optional<SamplerRun> found;
-  for (const SamplerRun& run : quality.runs) {
-    if (run.options.sampler != sampler) continue;
-    if (!(run.disagreement <= threshold)) {
-      found.reset();
-    } else if (!found && disagreement_limit(run) <= threshold) {
-      found = run;
-    }
-  }
-  return found;
-}
-
-std::optional<Unconfirmed> unconfirmed_knee(const SamplerQuality& quality, const std::string& sampler,
-                                            double threshold) {
-  std::optional<Unconfirmed> found;
-  for (const SamplerRun& run : quality.runs) {
-    if (run.options.sampler != sampler) continue;
-    if (!(run.disagreement <= threshold)) found.reset();
-    if (!(run.disagreement < threshold)) continue;
-    const double more = total_for_share_below(run.disagreement, threshold) / run.n_compared;
-    if (!found || more < found->more_samples) found = Unconfirmed{run, more};
-  }
-  return found;
-}
-
-std::optional<SamplerRun> best_knee(const SamplerQuality& quality, double threshold) {
-  std::optional<SamplerRun> best;
-  for (const std::string& sampler : sampler_names()) {
-    const auto found = knee(quality, sampler, threshold);
-    if (found && (!best || found->n_evaluations < best->n_evaluations)) best = found;
-  }
-  return best;
 }
 
 }  // namespace segre

@@ -14,7 +14,7 @@ constexpr int64_t kBlockFloats = int64_t{1} << 25;  // of indicators at a time: 
 constexpr int64_t kMostItems = int64_t{1} << 24;    // counts stay exact in float32
 constexpr double kTestLevel = 0.95;
 
-// Who is in the first set: row 0 as it is, the others dealt out by chance. [1 + kPermutations, N + M] float32.
+// Which items are in the first set: row 0 as observed, the others at random. [1 + kPermutations, N + M] float32.
 torch::Tensor deal_out(int64_t N, int64_t M, uint64_t seed) {
   auto groups = torch::zeros({1 + FrequencyComparison::kPermutations, N + M});
   groups.index_put_({0, Slice(0, N)}, 1.0f);
@@ -32,15 +32,15 @@ torch::Tensor indicators(const Space& space, const torch::Tensor& labels, int64_
   const int64_t from = variable_of[first].item<int64_t>();
   const int64_t to = variable_of[first + count - 1].item<int64_t>() + 1;
   auto place = labels.slice(1, from, to).to(torch::kInt64) + (space.starts(torch::kCPU).slice(0, from, to) - first);
-  // A variable may reach out of the block; what does goes to a column that is cut off.
+  // A variable may extend past the block; labels outside go to an extra column that is cut off.
   place = torch::where((place < 0).logical_or(place >= count), torch::full_like(place, count), place);
   return torch::zeros({labels.size(0), count + 1}).scatter_(1, place, 1.0f).slice(1, 0, count);
 }
 
-// Sums that grow block by block, one entry per row of the groups.
+// Running sums over blocks, one entry per row of the groups.
 struct Running {
   torch::Tensor total_variation, largest;  // [1 + kPermutations]
-  torch::Tensor influence;                 // [items]: each item's part in the observed difference
+  torch::Tensor influence;                 // [items]: each item's contribution to the observed difference
   std::vector<torch::Tensor> samples, held_out, standardised;
 };
 
@@ -92,8 +92,8 @@ FrequencyComparison compare_frequencies(const Space& space, const torch::Tensor&
                                         uint64_t seed) {
   const int64_t N = samples.size(0);
   const int64_t M = held_out.size(0);
-  if (N < 2 || M < 2) fail_input("frequencies are compared of at least two items each, found ", N, " and ", M);
-  if (N + M > kMostItems) fail_input("frequencies are compared of up to ", kMostItems, " items, found ", N + M);
+  if (N < 2 || M < 2) fail_input("comparing frequencies needs at least two items each, found ", N, " and ", M);
+  if (N + M > kMostItems) fail_input("frequencies are compared for at most ", kMostItems, " items, found ", N + M);
   const auto labels = torch::cat({samples, held_out});
   const auto groups = deal_out(N, M, seed);
   Running running{torch::zeros({groups.size(0)}, torch::kFloat64),
@@ -124,7 +124,7 @@ int64_t background_label(const Space& space, const torch::Tensor& labels) {
 }
 
 ImageStatistics image_statistics(const Space& space, const torch::Tensor& labels, int64_t background) {
-  if (space.layout() != Layout::image) fail_input("these are statistics of images, this is a ", space.describe());
+  if (space.layout() != Layout::image) fail_input("image statistics need images, found: ", space.describe());
   const int64_t height = space.shape()[0];
   const int64_t width = space.shape()[1];
   const auto map = labels.view({-1, height, width});

@@ -7,8 +7,8 @@ namespace segre {
 
 /// How far apart the label frequencies of two sets of independent items are, over all variables of a space.
 ///
-/// What two sets from one and the same distribution would show is learned by permutation: the items of both are pooled
-/// and dealt out again kPermutations times, which keeps the variables of an item together and needs no approximation.
+/// Permutations show what two sets from the same distribution would give: the items of both are pooled and split again
+/// kPermutations times, which keeps the variables of an item together and needs no approximation.
 struct FrequencyComparison {
   torch::Tensor samples;   ///< [S] float64: share of each label of each variable among the samples
   torch::Tensor held_out;  ///< [S] float64: among the held-out items
@@ -20,13 +20,13 @@ struct FrequencyComparison {
   Estimate difference_floor;
 
   /// Largest |difference| / standard error over all common labels (at least kFewest expected in both sets, and as many
-  /// without the label). Smaller is better.
+  /// expected without the label). Smaller is better.
   double largest = 0.0;
-  Estimate largest_floor;     ///< the same of exact samples, as above
-  int64_t largest_at = -1;    ///< its coordinate; -1 where no label is common
+  Estimate largest_floor;     ///< the same for exact samples, as above
+  int64_t largest_at = -1;    ///< its coordinate; -1 if no label is common
   double significant = 0.0;   ///< share of variables with a label beyond largest_floor.high; 95% of exact samples have
                               ///< none at all (Westfall and Young's correction)
-  int64_t n_significant = 0;  ///< how many those are
+  int64_t n_significant = 0;  ///< their number
 
   static constexpr int64_t kPermutations = 199;
   static constexpr double kFewest = 5.0;
@@ -37,7 +37,7 @@ struct FrequencyComparison {
 FrequencyComparison compare_frequencies(const Space& space, const torch::Tensor& samples, const torch::Tensor& held_out,
                                         uint64_t seed);
 
-/// The label that most pixels of most images have.
+/// The most common label over all pixels of all images.
 int64_t background_label(const Space& space, const torch::Tensor& labels);
 
 /// One number per image, [B] float64.
@@ -46,7 +46,7 @@ struct ImageStatistics {
   torch::Tensor boundary;    ///< share of the pairs of neighbours (right, below) whose labels differ
 };
 
-/// Of label images [B, n].
+/// Statistics of label images [B, n].
 ImageStatistics image_statistics(const Space& space, const torch::Tensor& labels, int64_t background);
 
 }  // namespace segre

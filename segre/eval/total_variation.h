@@ -6,7 +6,7 @@
 
 namespace segre {
 
-/// Counts labelings as samples stream by. Any space whose labelings can be numbered in 62 bits.
+/// Counts labelings as samples stream in, for any space whose labelings can be numbered in 62 bits.
 class LabelingCounts {
  public:
   explicit LabelingCounts(const Space& space);
@@ -14,7 +14,7 @@ class LabelingCounts {
   static bool serves(const Space& space);
   /// Adds labels [B, n] of any integer type; InputError as check_integer_labels.
   void add(const torch::Tensor& labels);
-  /// How often a labeling [n] came.
+  /// How often a labeling [n] occurred.
   int64_t count(const torch::Tensor& labeling) const;
   /// Samples counted.
   int64_t total() const { return total_; }

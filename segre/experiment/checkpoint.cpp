@@ -1,6 +1,5 @@
 #include "segre/experiment/checkpoint.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
@@ -14,13 +13,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kFormat = 1;
-const std::string kStepPrefix = "step-";
 const char* const kStepTensor = "adam.step";
-const char* const kWindowTensor = "metrics.window";  // losses that no line of metrics has seen yet, see TrainLoop
+const char* const kWindowTensor = "metrics.window";  // losses not yet logged to metrics, see TrainLoop
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// What `read` gives. Whatever it throws becomes an InputError of one line that names the file.
+// Returns read(), turning any exception into a one-line InputError that names the file.
 template <class Read>
 auto reading(const fs::path& file, Read&& read) {
   try {
@@ -47,7 +45,7 @@ void check_format(const nlohmann::json& json) {
 
 int64_t read_step(const nlohmann::json& json, const fs::path& checkpoint) {
   const int64_t step = json_integer(json.at("step"), "step");
-  if (const auto named = step_in_name(checkpoint); named != step)
+  if (const auto named = run_files::step_in_name(checkpoint); named != step)
     fail_input("step ", step, " in a folder named ", checkpoint.filename().string(),
                "; the two belong to different checkpoints");
   return step;
@@ -62,10 +60,10 @@ void check_tensor(const std::string& file, const std::string& name, const torch:
     fail_input(file, ": the checkpoint's tensor ", name, " has shape ", found.sizes(),
                ", the model that model.json describes has ", like.sizes());
   if (found.is_floating_point() && !found.isfinite().all().item<bool>())
-    fail_input(file, ": the checkpoint's tensor ", name, " holds numbers that are not finite");
+    fail_input(file, ": the checkpoint's tensor ", name, " contains non-finite values");
 }
 
-// The tensors of a checkpoint, held against those that must be there and those that may.
+// Reads the tensors of a checkpoint and checks them against the required and the optional ones.
 NamedTensors read_tensors(const CheckpointDescription& description, const NamedTensors& required,
                           const NamedTensors& allowed) {
   const fs::path path = description.tensors_file();
@@ -73,7 +71,7 @@ NamedTensors read_tensors(const CheckpointDescription& description, const NamedT
   auto state = reading(path, [&] { return read_safetensors(path); });
   if (required.contains(kStepTensor) && !state.contains(kStepTensor))
     fail_input(file, ": the checkpoint has no tensor ", kStepTensor,
-               "; a model that was exported can be sampled, but not trained on");
+               "; an exported model can be sampled, but not trained further");
   for (const auto& [name, like] : required)
     if (!state.contains(name)) fail_input(file, ": the checkpoint has no tensor ", name);
   for (const auto& [name, tensor] : state) {
@@ -89,7 +87,7 @@ NamedTensors read_tensors(const CheckpointDescription& description, const NamedT
   return state;
 }
 
-// Like the tensors that training keeps beside the weights that are used.
+// Tensors with the shapes of those that training keeps in addition to the weights in use.
 NamedTensors training_tensors(const Field& field) {
   NamedTensors like{{kStepTensor, torch::empty({}, torch::kInt64)},
                     {kWindowTensor, torch::empty({2}, torch::kFloat64)}};
@@ -100,17 +98,6 @@ NamedTensors training_tensors(const Field& field) {
 }
 
 }  // namespace
-
-std::optional<int64_t> step_in_name(const fs::path& checkpoint) {
-  const std::string name = checkpoint.filename().string();
-  if (!name.starts_with(kStepPrefix)) return std::nullopt;
-  const char* const begin = name.data() + kStepPrefix.size();
-  const char* const end = name.data() + name.size();
-  int64_t step = -1;
-  const auto [stop, error] = std::from_chars(begin, end, step);
-  if (error != std::errc() || stop != end || step < 0) return std::nullopt;
-  return step;
-}
 
 nlohmann::json describe_checkpoint(int64_t step, const Space& space, const Experiment& experiment,
                                    const std::optional<DataFingerprint>& data) {
@@ -124,7 +111,7 @@ nlohmann::json describe_checkpoint(int64_t step, const Space& space, const Exper
 }
 
 CheckpointDescription read_checkpoint(const fs::path& checkpoint) {
-  const fs::path file = checkpoint / "model.json";
+  const fs::path file = checkpoint / run_files::kDescription;
   return reading(file, [&] {
     const auto json = read_json(file);
     check_format(json);
@@ -148,7 +135,7 @@ NamedTensors read_weights(const CheckpointDescription& description, const Field&
   for (const auto& [name, weight] : field.parameters()) required[prefix + name] = weight;
   for (const auto& [name, buffer] : field.buffers()) required["buffers." + name] = buffer;
   auto state = read_tensors(description, required, training_tensors(field));
-  // A law of times is two tensors. Models exported by early releases have none: theirs is uniform.
+  // A law of times is two tensors. Models exported by early releases have none and use the uniform law.
   const auto& law = TimeLaw::state_names();
   for (const auto& name : law)
     if (!state.contains(name) && (state.contains(law.front()) || state.contains(law.back())))

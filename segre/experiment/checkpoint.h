@@ -5,45 +5,43 @@
 
 #include "segre/experiment/data_fingerprint.h"
 #include "segre/experiment/experiment.h"
+#include "segre/experiment/run_files.h"
 #include "segre/io/safetensors.h"
 
 namespace segre {
 
-/// What a checkpoint says about itself in model.json: all that makes its weights a model. Nothing else is asked, so a
-/// config.toml beside it may have been rewritten or be gone.
+/// The contents of a checkpoint's model.json: everything that turns its weights into a model. Nothing else is
+/// consulted, so the run's config.toml may have been rewritten or deleted.
 struct CheckpointDescription {
   std::filesystem::path path;  ///< checkpoints/step-NNNNNNNNNNNNN of a run
   int64_t step;
   Experiment experiment;
   Space space;
-  std::optional<DataFingerprint> data;  ///< what it learned from; those of release 0.1 do not say
+  std::optional<DataFingerprint> data;  ///< what it learned from; unset for checkpoints of release 0.1
 
   /// The files it is made of.
-  std::filesystem::path description_file() const { return path / "model.json"; }
-  std::filesystem::path tensors_file() const { return path / "model.safetensors"; }
+  std::filesystem::path description_file() const { return path / run_files::kDescription; }
+  std::filesystem::path tensors_file() const { return path / run_files::kTensors; }
 };
-
-/// The number of the step in a checkpoint directory's name; nothing where it is not one.
-std::optional<int64_t> step_in_name(const std::filesystem::path& checkpoint);
 
 /// Writes model.json's contents.
 nlohmann::json describe_checkpoint(int64_t step, const Space& space, const Experiment& experiment,
                                    const std::optional<DataFingerprint>& data);
 
-/// Reads model.json. InputError names the file and what is wrong with it: not JSON, another format, something missing
-/// or of the wrong type, a step other than the directory's, a config or a space that cannot be.
+/// Reads model.json. InputError names the file and the problem: not JSON, a different format, a missing entry or one of
+/// the wrong type, a step that differs from the directory's, an invalid config or space.
 CheckpointDescription read_checkpoint(const std::filesystem::path& checkpoint);
 
-/// Builds the model of a description with fresh weights, `custom` as make_model(Experiment, ...). InputError names
-/// model.json where no such model can be.
+/// Builds the model of a description with fresh weights; `custom` as in make_model(Experiment, ...). InputError names
+/// model.json if the model cannot be built.
 Model make_model(const CheckpointDescription& description, torch::Device device, const CustomField& custom = {});
 
-/// Reads the tensors for sampling and scoring: the weights that are used (the averaged ones, unless train.ema is 0) and
-/// the network's buffers must be there; what else training keeps may be. InputError names the file and the first tensor
-/// that is missing, unknown, of another shape or type than the model's, or not finite.
+/// Reads the tensors for sampling and scoring: the weights in use (the averaged ones, unless train.ema is 0) and the
+/// network's buffers are required, the other tensors of training optional. InputError names the file and the first
+/// tensor that is missing, unknown, not finite, or differs from the model's in shape or type.
 NamedTensors read_weights(const CheckpointDescription& description, const Field& field);
 
-/// Reads the tensors for training on: all that `like`, a fresh Trainer::state(), has must be there. InputError
+/// Reads the tensors for resuming training: all those of `like`, a fresh Trainer::state(), are required. InputError
 /// likewise.
 NamedTensors read_training_state(const CheckpointDescription& description, const NamedTensors& like);
 

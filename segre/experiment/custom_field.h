@@ -8,21 +8,20 @@
 
 namespace segre {
 
-/// A network that a program brings in the place of net.kind: a class of its own derived from Field. train_run takes it,
-/// and load_run again, since a checkpoint keeps the weights and the name (net.custom) but no code. What it must keep
-/// to:
+/// A network that a program supplies instead of net.kind: its own class derived from Field. Both train_run and load_run
+/// need it, since a checkpoint stores the weights and the name (net.custom) but no code. Requirements:
 ///
-/// - Weights are made by add_parameter, other state by add_buffer, both float32, in the constructor: only these are
+/// - The constructor creates weights with add_parameter and other state with add_buffer, both float32: only these are
 ///   learned, moved to devices and saved, under the names given there. There is at least one parameter.
-/// - forward(W, t) gives [B, S] like W, differentiable in the parameters and, for likelihoods by the flow, in W. A row
-///   of it depends on that row of W and t alone, unless there are buffers: then a batch comes whole.
-/// - On the CPU several threads call forward at once, each with rows of its own; it changes no member.
-/// - On CUDA a training step is captured as a graph: forward does not wait for the device or look at values there.
+/// - forward(W, t) returns [B, S] like W, differentiable in the parameters and, for likelihoods by the flow, in W. Each
+///   row depends only on that row of W and t, unless there are buffers: then batches are not split.
+/// - On the CPU several threads call forward concurrently, each with its own rows, so it must not modify members.
+/// - On CUDA a training step is captured as a graph, so forward must not wait for the device or read values from it.
 struct CustomField {
-  /// What checkpoints call it; not empty. A run loads and resumes only with a network of this name.
+  /// Its name in checkpoints; not empty. A run can be loaded and resumed only with a network of the same name.
   std::string name{};
-  /// Makes the network with fresh weights on the CPU, which depend on space and seed alone. It is called more than
-  /// once, also for the copy that validation works on, and always gives the same names and shapes.
+  /// Creates the network on the CPU with fresh weights that depend only on space and seed. It is called more than once,
+  /// also for validation's copy, and must always produce the same names and shapes.
   std::function<std::shared_ptr<Field>(const Space& space, uint64_t seed)> make{};
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 void add(Sha256& hash, const std::string& text) {
   hash.add(text.data(), text.size());
-  hash.add("", 1);  // its end: "ab" and "c" are not "a" and "bc"
+  hash.add("", 1);  // terminator: "ab", "c" differs from "a", "bc"
 }
 
 void add(Sha256& hash, const torch::Tensor& tensor) {
@@ -19,7 +19,7 @@ void add(Sha256& hash, const torch::Tensor& tensor) {
   hash.add(packed.data_ptr(), packed.nbytes());
 }
 
-// The variables and what their labels are called; colours change pictures, not meaning.
+// The names of the variables and labels; colours change pictures, not meaning.
 std::string names_of(const Space& space) {
   auto json = space.to_json();
   json.erase("label_colours");
@@ -28,7 +28,7 @@ std::string names_of(const Space& space) {
 
 bool is_built_in(const std::string& name) { return !parse_source_name(name).has_target(); }
 
-// Whether a source is known by what it holds, else by its name.
+// Whether a source is identified by its contents; otherwise by its name.
 bool told_by_contents(const DataSource& source, const std::string& name) {
   return source.dataset() != nullptr || (source.joint() != nullptr && !is_built_in(name));
 }

@@ -3,41 +3,34 @@
 #include "segre/config/schema.h"
 #include "segre/experiment/custom_field.h"
 #include "segre/model/model.h"
+#include "segre/net/net_kinds.h"
+#include "segre/path/path_kinds.h"
 #include "segre/sample/sampler.h"
 #include "segre/train/trainer.h"
 
 namespace segre {
 
-/// Which path, see path/path.h.
-enum class PathKind { e_geodesic, ray };
-
-struct PathOptions {
-  PathKind kind = PathKind::e_geodesic;
-  double eps = 0.01;  ///< smoothing of the corners (e-geodesic)
-  double rate = 0.5;  ///< speed of the ray
-};
-
-/// What is watched while training.
+/// Monitoring of a training.
 struct WatchOptions {
-  int64_t every = 0;           ///< steps between validations; 0: so that they take little of the time, twenty at most
-  int64_t items = 512;         ///< held-out items a validation looks at
-  int64_t evaluations = 0;     ///< of the network in a validation; 0: as many as the training's length allows
-  int64_t grid = 16;           ///< images in the pictures of samples made on the way; 0: none
-  int64_t keep = 2;            ///< checkpoints kept beside the best
+  int64_t every = 0;           ///< steps between validations; 0: at most twenty validations, taking little of the time
+  int64_t items = 512;         ///< held-out items per validation
+  int64_t evaluations = 0;     ///< of the network per validation; 0: as many as the training's length allows
+  int64_t grid = 16;           ///< images in the pictures of samples drawn during training; 0: none
+  int64_t keep = 2;            ///< latest checkpoints kept, in addition to the best
   double save_seconds = 30.0;  ///< time between checkpoints
   bool tensorboard = false;    ///< write TensorBoard event files too
 };
 
-/// Everything a run is made of, gathered from one config. The defaults are our recipe for joints; recipe_for
-/// (recipe.h) chooses one from the data.
+/// All options of a run, read from one config. The defaults are our recipe for joints; recipe_for (recipe.h) chooses
+/// one for the data.
 struct Experiment {
   int64_t seed = 1;
   std::string data;        ///< a source, see data/source.h
-  std::string validation;  ///< a source of held-out items; empty: some of the data's own
+  std::string validation;  ///< a source of held-out items; empty: taken from the data
   double holdout = 0.05;   ///< largest share of the data's items held out for validation
   PathOptions path;
   NetOptions net;
-  std::string custom_net;  ///< name of a network that the program brings instead, see CustomField; empty: `net`
+  std::string custom_net;  ///< name of a network that the program supplies instead, see CustomField; empty: use `net`
   Form form = Form::evidence;
   TrainOptions train;
   WatchOptions watch;
@@ -46,19 +39,15 @@ struct Experiment {
   Experiment();
 };
 
-/// The config keys of an experiment, bound to it: they read, check and print it.
+/// The config keys of an experiment, bound to it for reading, checking and printing.
 ConfigSchema schema_of(Experiment& experiment);
 
-/// The type the network computes with on a device.
-torch::ScalarType compute_type(const NetOptions& net, torch::Device device);
-
-/// Builds the path, and the model with fresh weights on a device. `custom` is the network that experiment.custom_net
-/// names; InputError where the one is given without the other.
-std::shared_ptr<const Path> make_path(const PathOptions& options);
+/// Builds the model with fresh weights on a device. `custom` is the network that experiment.custom_net
+/// names; InputError if one is given without the other.
 Model make_model(const Experiment& experiment, const Space& space, torch::Device device,
                  const CustomField& custom = {});
 
-/// Makes an experiment one of the program's own network; the keys of segre's are set back to their defaults, but for
+/// Makes an experiment use the program's own network and resets the keys of segre's networks to their defaults, except
 /// net.precision. InputError if it has no name.
 void use_custom_field(Experiment& experiment, const CustomField& custom);
 

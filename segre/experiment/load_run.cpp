@@ -1,12 +1,13 @@
+#include "segre/experiment/load_run.h"
 #include "segre/core/error.h"
-#include "segre/experiment/run.h"
+#include "segre/experiment/run_directory.h"
 
 namespace segre {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A model with all the tensors of its checkpoint.
+// A model with all tensors of its checkpoint.
 struct Loaded {
   LoadedRun run;
   NamedTensors state;
@@ -32,12 +33,12 @@ fs::path find_checkpoint(const fs::path& path, Checkpoint which) {
   const RunDirectory run(path);
   const auto latest = run.latest();
   if (!latest)
-    fail_input(path.string(), ": is not a trained run (no checkpoint in it); 'segre train --out ", path.string(),
+    fail_input(path.string(), ": is not a trained run (no checkpoint found); 'segre train --out ", path.string(),
                "' makes one");
   if (which == Checkpoint::last) return *latest;
   if (const auto best = run.best()) return *best;
-  if (const auto note = path / "checkpoints" / "best.json"; fs::exists(note))
-    fail_input(note.string(), ": marks a checkpoint as the best that is not there; use the last");
+  if (const auto note = run.best_file(); fs::exists(note))
+    fail_input(note.string(), ": the checkpoint marked as the best does not exist; use the last");
   fail_input(path.string(), ": has no checkpoint marked as the best, since it was not validated; use the last");
 }
 
@@ -51,9 +52,9 @@ LoadedRun load_run(const fs::path& path, torch::Device device, const CustomField
 }
 
 void export_run(const fs::path& from, const fs::path& to, Checkpoint which, const CustomField& custom) {
-  if (RunDirectory(to).latest()) fail_input(to.string(), ": holds a run already; choose another folder");
+  if (RunDirectory(to).latest()) fail_input(to.string(), ": already contains a run; choose another folder");
   const auto [run, trained] = load(from, torch::kCPU, which, NetPrecision::automatic, custom);
-  // Sampling looks for the averaged weights unless there is no average.
+  // Sampling reads the averaged weights unless there is no average.
   NamedTensors state;
   const std::string prefix = run.experiment.train.adam.ema > 0.0 ? "ema." : "weights.";
   for (const auto& [name, weight] : run.model.field().parameters()) state[prefix + name] = weight;

@@ -8,9 +8,9 @@
 namespace segre {
 namespace {
 
-constexpr double kLeastShare = 0.3;  // of a step's time, for its items
+constexpr double kLeastShare = 0.3;  // minimum share of a step's time spent on its items
 
-// The shortest step of `batch` items seen in so much time, the first left out: it allocates and plans.
+// The shortest step of `batch` items measured within the given time, excluding the first, which allocates and plans.
 double shortest_step(const Experiment& experiment, const DataSource& source, torch::Device device, int64_t batch,
                      double patience, const CustomField& custom) {
   TrainOptions options = experiment.train;
@@ -33,7 +33,7 @@ double shortest_step(const Experiment& experiment, const DataSource& source, tor
 Pace measure_pace(const Experiment& experiment, const DataSource& source, torch::Device device, double patience,
                   const CustomField& custom) {
   constexpr int64_t kGrowth = 4;
-  // Every thread gets a shard; then more at a time, up to the batch itself if that does not take too long.
+  // Start with one shard per thread, then grow up to the batch itself if that does not take too long.
   int64_t batch = std::min<int64_t>(experiment.train.batch, device.is_cpu() ? n_threads() : 8);
   double seconds = shortest_step(experiment, source, device, batch, patience / 4.0, custom);
   double slope = seconds / static_cast<double>(batch);
@@ -44,7 +44,7 @@ Pace measure_pace(const Experiment& experiment, const DataSource& source, torch:
     batch = more;
     seconds = longer;
   }
-  // Noise must not make items free, nor dearer than the whole step.
+  // Noise must not make items free, nor more expensive than the whole step.
   const double average = seconds / static_cast<double>(batch);
   Pace pace;
   pace.item = std::clamp(slope, kLeastShare * average, average);

@@ -4,20 +4,23 @@
 #include <bit>
 
 #include "segre/experiment/pace.h"
+#include "segre/net/mlp.h"
+#include "segre/net/net_kinds.h"
+#include "segre/net/unet.h"
 
 namespace segre {
 namespace {
 
-// A joint or table this small is served by a mixture of products, whose cost is one term per variable and class.
+// A joint or table this small gets a mixture of products, which costs one term per variable and class.
 constexpr int64_t kFewVariables = 8;
 
-// Full size is for a GPU; the smaller ones are for a CPU and for short trainings.
+// Full size is for a GPU, the smaller ones for a CPU and for short trainings.
 struct UNetSize {
   int64_t channels;
   int64_t res_blocks;
   int64_t heads;
-  int64_t attention_pixels;  // attention where an image has at most so many; its cost is their square
-  double items;              // to be seen in training for it to be worth its size
+  int64_t attention_pixels;  // maximum number of pixels for attention, whose cost is quadratic in them
+  double items;              // items that training must see for this size to pay off
 };
 constexpr UNetSize kFull{32, 2, 4, 1024, 60'000};
 constexpr UNetSize kSmall{16, 1, 2, 256, 10'000};
@@ -36,7 +39,8 @@ UNetOptions unet_of(const UNetSize& size, const Space& space) {
                          unet.channel_mult.size() < 5;
        side *= 2)
     unet.channel_mult.push_back(2);
-  // With as many channels as groups a norm removes whatever is constant over a channel, and that is what time adds.
+  // With as many channels as groups, a norm removes whatever is constant over a channel, which is exactly what time
+  // adds.
   if (unet.channel_mult.size() == 1) unet.channels = std::max(unet.channels, 2 * size.channels);
   for (size_t level = 0; level < unet.channel_mult.size(); ++level) {
     const int64_t height = space.shape()[0] >> level;
@@ -46,7 +50,7 @@ UNetOptions unet_of(const UNetSize& size, const Space& space) {
   return unet;
 }
 
-// A batch is no larger than a few parts of the data: every step should see something else.
+// A batch is a small part of the data, so that successive steps see different items.
 int64_t batch_for(int64_t n_items, int64_t most) {
   constexpr int64_t kStepsPerEpoch = 4;
   constexpr int64_t kLeast = 16;
@@ -62,8 +66,8 @@ int64_t steps_for(int64_t n_items, int64_t epochs, int64_t batch) {
 Experiment image_recipe(const Space& space, int64_t n_items, const UNetSize& size) {
   Experiment e;
   e.train.adam = {.beta2 = 0.999, .ema = 0.999, .clip = 1.0};
-  e.net.kind = NetKind::unet;
-  e.net.unet = unet_of(size, space);
+  e.net.kind = "unet";
+  e.net.of<UNetOptions>() = unet_of(size, space);
   e.train.batch = batch_for(n_items, space.n_variables() > 64 * 64 ? 16 : size.channels == kFull.channels ? 128 : 32);
   e.train.schedule = {.lr = size.channels == kFull.channels ? 1e-3 : 2e-3, .warmup = 500, .kind = ScheduleKind::cosine};
   e.sample.sampler = "ab2";
@@ -75,12 +79,12 @@ Experiment image_recipe(const Space& space, int64_t n_items, const UNetSize& siz
 bool is_image(const Space& space) { return space.layout() == Layout::image && space.is_uniform(); }
 
 double flops_of(const Experiment& e, const Space& space) {
-  return cost_of(plan_unet(space, e.net.unet)).training_flops;
+  return cost_of(plan_unet(space, e.net.of<UNetOptions>())).training_flops;
 }
 
-constexpr double kMostEfficient = 4.0;  // times as many FLOP/s of a larger network
+constexpr double kMostEfficient = 4.0;  // maximum gain in FLOP/s of a larger network
 
-// A batch and an average that suit a training of so many items altogether.
+// Adapts batch and weight average to the number of items that fit into the time.
 void shorten(Experiment& e, const Pace& pace, double seconds) {
   constexpr int64_t kStepsWanted = 600;
   constexpr int64_t kFewestItems = 4;
@@ -96,8 +100,8 @@ Experiment recipe_for(const Space& space, int64_t n_items, torch::Device device)
   Experiment e;
   if (space.n_variables() <= kFewVariables) return e;
   const int64_t width = space.n_coordinates() <= 512 ? 256 : 512;
-  e.net.kind = NetKind::mlp;
-  e.net.hidden = {width, width};
+  e.net.kind = "mlp";
+  e.net.of<MlpOptions>().hidden = {width, width};
   e.train.adam = {.beta2 = 0.999, .ema = 0.999, .clip = 1.0};
   e.train.batch = batch_for(n_items, 256);
   e.train.schedule = {.lr = 1e-3, .warmup = 500, .kind = ScheduleKind::cosine};
@@ -113,7 +117,7 @@ Experiment fit_recipe(const DataSource& source, torch::Device device, double sec
   Pace pace = measure_pace(chosen, source, device, patience);
   for (const UNetSize& size : {kSmall, kFull}) {
     const Experiment larger = image_recipe(space, source.n_items(), size);
-    // A network that is far too large is not even tried: a single step of it may take longer than there is.
+    // Do not even try a network that is far too large: a single step may take longer than the time left.
     const double least = pace.item * flops_of(larger, space) / flops_of(chosen, space) / kMostEfficient;
     if (seconds / least < size.items) break;
     const Pace measured = measure_pace(larger, source, device, patience);

@@ -2,7 +2,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
-#include "segre/data/source_kinds.h"
+#include "segre/sources/source_kinds.h"
 
 namespace segre {
 namespace {
@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const fs::path& run, const std::string& difference) {
   fail_input(run.string(), ": ", difference,
-             " when the checkpoint was made; --resume continues the same run, another --out starts a new one");
+             " when the checkpoint was made; resuming continues the same run, another directory starts a new one");
 }
 
 std::string plural(int64_t count, const std::string& noun) { return concat(count, " ", noun, count == 1 ? "" : "s"); }
@@ -20,7 +20,7 @@ std::string with_article(const Space& space) {
   return concat(space.layout() == Layout::image ? "an " : "a ", space.describe());
 }
 
-// How two spaces differ, in words; "" where they do not. Colours change pictures, not meaning.
+// Describes how two spaces differ; "" if they do not. Colours change pictures, not meaning.
 std::string difference(const Space& now, const Space& then) {
   if (now.layout() != then.layout() || now.shape() != then.shape())
     return concat("the data are ", with_article(now), " now and were ", with_article(then));
@@ -41,7 +41,7 @@ std::string difference(const Space& now, const Space& then) {
   return "";
 }
 
-// "data.source = csv:b.csv": what a message calls the data now.
+// "data.source = csv:b.csv": the data in messages.
 std::string called(const char* key, const std::string& name) { return name.empty() ? key : concat(key, " = ", name); }
 
 }  // namespace
@@ -57,7 +57,7 @@ void require_same_config(const fs::path& run, const CheckpointDescription& befor
 void require_enough_steps(const fs::path& run, const CheckpointDescription& before, int64_t steps) {
   if (steps < before.step)
     fail_input(run.string(), ": train.steps is ", steps, " and ", before.step,
-               " steps are done; --set train.steps=N with a larger N trains on");
+               " steps are done; a larger train.steps trains on");
 }
 
 std::shared_ptr<DataSource> open_to_resume(const CheckpointDescription& before, const Experiment& now) {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "segre/core/talk.h"
+#include "segre/core/log.h"
 #include "segre/io/files.h"
 #include "segre/io/tensorboard.h"
 
@@ -12,11 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Lines held back while the disk is full; beyond it they are dropped.
+// Bytes of lines buffered while the disk is full; beyond this they are dropped.
 constexpr size_t kMostPending = size_t{4} << 20U;
 
-// Keeps the entries up to a step and gives the numbers of that step's. The last line may be cut if a crash came while
-// it was written.
+// Keeps the entries up to a step and returns the numbers of that step. A crash may have truncated the last line.
 std::map<std::string, double> drop_later_entries(const fs::path& metrics, int64_t step) {
   std::map<std::string, double> numbers;
   std::istringstream lines(read_file(metrics));
@@ -47,7 +46,7 @@ RunLog::~RunLog() = default;
 
 void RunLog::flush_lines() {
   try {
-    // The rest of a line that could not be taken back becomes a line of its own, which readers skip.
+    // A partial line that could not be removed becomes a separate line, which readers skip.
     lines_->append(lines_->torn() ? "\n" + pending_ : pending_);
     pending_.clear();
   } catch (const FileError& error) {
@@ -80,7 +79,7 @@ void RunLog::flush_tensorboard() {
 }
 
 void RunLog::warn(const std::string& trouble) {
-  if (!warned_) talk() << "warning: " << trouble << "; training goes on, its log has gaps until this is cured\n";
+  if (!warned_) log_stream() << "warning: " << trouble << "; training continues, but its log has gaps until fixed\n";
   warned_ = true;
 }
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include <filesystem>
 #include <map>
@@ -13,9 +13,9 @@ namespace segre {
 
 class TensorBoardWriter;
 
-/// What a run tells about itself while it goes: a line of JSON per entry in metrics.jsonl and, on request, the same
-/// numbers as TensorBoard events. A log that cannot be written, on a full disk, does not stop the run: a warning goes
-/// to talk(), once, and the lines are held back until there is space, as long as they are not too many.
+/// The log of a run: one line of JSON per entry in metrics.jsonl and, on request, the same numbers as TensorBoard
+/// events. A log that cannot be written (full disk) does not stop the run: it warns once on log_stream() and buffers a
+/// limited amount until there is space.
 class RunLog {
  public:
   /// Continues the log in `metrics` after `step`: entries of later steps, written before a crash, are dropped.
@@ -24,11 +24,11 @@ class RunLog {
 
   /// Adds an entry; its numbers appear in TensorBoard under their keys. `entry` has "step".
   void add(const nlohmann::json& entry);
-  /// Adds a picture to TensorBoard, where it is written.
+  /// Adds a picture to TensorBoard, if enabled.
   void picture(int64_t step, const std::string& png, int64_t height, int64_t width);
-  /// Says on talk(), the first time only, that something beside the run itself could not be written.
+  /// Warns on log_stream(), the first time only, that an auxiliary file could not be written.
   void warn(const std::string& trouble);
-  /// The number under a key in the entries of the step that the log continues from, if one of them has it.
+  /// The number under a key in the entries of the step that the log continues from, if any.
   std::optional<double> at_start(const std::string& key) const;
 
  private:
@@ -37,7 +37,7 @@ class RunLog {
 
   std::map<std::string, double> at_start_;
   std::unique_ptr<AppendFile> lines_;
-  std::string pending_;  // lines not in the file yet
+  std::string pending_;  // lines not yet in the file
   bool warned_ = false;
   std::unique_ptr<TensorBoardWriter> tensorboard_;
 };

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include <algorithm>
 
@@ -6,14 +6,14 @@
 
 namespace segre {
 
-/// Where the time of a training goes: into its steps, and into watching them (validations, pictures, checkpoints).
-/// Rates are of steps alone; a limit is for everything since `started`.
+/// Accounts for the time of a training: its steps, and watching them (validations, pictures, checkpoints). Rates count
+/// steps only; the limit covers everything since `started`.
 class TrainClock {
  public:
   /// `limit` in seconds since `started` (a now_seconds()); 0: none.
   TrainClock(double started, double limit) : started_(started), limit_(limit) {}
 
-  /// The first step is next.
+  /// Call right before the first step.
   void begin_steps() {
     first_step_at_ = now_seconds();
     watching_ = 0.0;
@@ -22,15 +22,15 @@ class TrainClock {
   double limit() const { return limit_; }
   /// Seconds since `started`.
   double elapsed() const { return now_seconds() - started_; }
-  /// Seconds of the limit that are left; negative when it is over.
+  /// Seconds left until the limit; negative after it.
   double left() const { return limit_ - elapsed(); }
   /// Seconds spent on steps.
   double training() const { return now_seconds() - first_step_at_ - watching_; }
-  /// Share of the limit that is gone, counted from the first step: 0 to 1.
+  /// Share of the limit used up, counted from the first step: 0 to 1.
   double progress() const {
     return std::clamp((now_seconds() - first_step_at_) / std::max(1e-9, started_ + limit_ - first_step_at_), 0.0, 1.0);
   }
-  /// Does work that is no training; returns how long it took.
+  /// Does work that is not training; returns its duration.
   template <class Work>
   double watch(Work&& work) {
     const double start = now_seconds();

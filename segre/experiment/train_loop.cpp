@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
-#include "segre/core/text.h"
 #include "segre/io/files.h"
 #include "segre/report/picture.h"
 
@@ -12,7 +11,7 @@ namespace segre {
 namespace {
 
 constexpr double kLookSeconds = 1.0;  // how often losses are fetched for the progress line
-constexpr double kMostSteps = 1e11;   // what --max-time may ask for, below what train.steps allows
+constexpr double kMostSteps = 1e11;   // maximum under a time limit, below the maximum of train.steps
 constexpr int64_t kLogEvery = 50;     // steps per line of metrics
 constexpr int64_t kPictureEvery = 4;  // validations
 // An evaluation costs a third of an item's training; sampling and validation are allowed half as much again.
@@ -38,12 +37,12 @@ TrainLoop::TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& t
       clock_(clock),
       callbacks_(std::move(callbacks)),
       expected_steps_(steps_to_come(trainer, pace, clock)),
-      // Of all steps unless the clock decides: a resumed run looks where it would have looked.
+      // Plan for all steps unless there is a time limit, so a resumed run validates at the same steps.
       plan_(plan_watch(clock.limited() ? expected_steps_ : trainer.options().steps, trainer.options().batch,
                        picture_evaluations(experiment, trainer.space()))),
       first_step_(trainer.n_steps()),
       log_(run.metrics(), trainer.n_steps(),
-           experiment.watch.tensorboard ? run.path() / "tensorboard" : std::filesystem::path()),
+           experiment.watch.tensorboard ? run.path() / run_files::kTensorBoard : std::filesystem::path()),
       best_loss_(run.best_loss()),
       validation_seconds_(kEvaluationShare * pace.item * static_cast<double>(experiment.watch.evaluations)),
       picture_seconds_(kEvaluationShare * pace.item *
@@ -60,10 +59,9 @@ void TrainLoop::load(const NamedTensors& state) {
 int64_t TrainLoop::operator()() {
   const StopRequest stop(callbacks_);
   recover_best();
-  if (first_step_ == 0) save();  // from here on there is something to resume
+  if (first_step_ == 0) save();  // from here on the run can be resumed
   clock_.begin_steps();
   fit_into_time();
-  Progress progress("train", total(), first_step_);
   while (trainer_.n_steps() < total() && !stop()) {
     trainer_.advance();
     const int64_t step = trainer_.n_steps();
@@ -71,15 +69,13 @@ int64_t TrainLoop::operator()() {
     if (now_seconds() - last_look_ > kLookSeconds) take_losses();
     fit_into_time();
     if (validation_due()) validate();
-    progress.set_total(total());
-    progress.update(step, note());
     tell_progress();
     if (now_seconds() - last_save_ > experiment_.watch.save_seconds) save();
   }
   take_losses();
   experiment_.train.steps = total();
   save();
-  // Also if the run was killed after its last checkpoint and before this line.
+  // Also if the run was killed between its last checkpoint and this line.
   const bool logged = trainer_.n_steps() == first_step_ && log_.at_start("loss");
   if (trainer_.n_steps() >= total() && !logged) write_metrics();
   if (n_new() > 0) run_.write_config(experiment_);
@@ -91,16 +87,7 @@ double TrainLoop::items_per_second() const {
   return items / std::max(1e-9, clock_.training());
 }
 
-// What a user knows how to read: nats of held-out items beside those of independent variables, once there are any.
-std::string TrainLoop::note() const {
-  const std::string rate = concat(plain_digits(items_per_second(), 3), " items/s");
-  if (validations_.empty()) return concat("loss ", plain_digits(shown_loss_, 4), "  ", rate);
-  std::string nats = concat("held out ", plain_digits(validations_.back().result.nats, 4), " nats");
-  if (std::isfinite(independent_)) nats += concat(" (independent ", plain_digits(independent_, 4), ")");
-  return concat(nats, "  ", rate);
-}
-
-// A run that was killed after it saved a checkpoint and before it marked it as the best: the log has its loss.
+// Handles a run that was killed between saving a checkpoint and marking it as the best: the log has its loss.
 void TrainLoop::recover_best() {
   const auto loss = log_.at_start("validation_loss");
   if (first_step_ == 0 || !loss || *loss >= best_loss_) return;
@@ -108,7 +95,7 @@ void TrainLoop::recover_best() {
   run_.mark_best(first_step_, *loss);
 }
 
-// After every so many steps or, where the clock decides how many there are, after as much time; and at the end.
+// Due at regular steps or, under a time limit, at regular times; and at the end.
 bool TrainLoop::validation_due() const {
   const int64_t step = trainer_.n_steps();
   if (step >= total()) return true;
@@ -133,7 +120,15 @@ void TrainLoop::tell_progress() {
   if (!callbacks_.on_progress || !due) return;
   take_losses();
   last_told_ = now_seconds();
-  callbacks_.on_progress({step, total(), shown_loss_, clock_.elapsed(), items_per_second()});
+  const auto* last = validations_.empty() ? nullptr : &validations_.back().result;
+  callbacks_.on_progress({.first_step = first_step_,
+                          .step = step,
+                          .total = total(),
+                          .loss = shown_loss_,
+                          .seconds = clock_.elapsed(),
+                          .items_per_second = items_per_second(),
+                          .held_out_nats = last != nullptr ? last->nats : std::numeric_limits<double>::quiet_NaN(),
+                          .independent_nats = independent_});
 }
 
 void TrainLoop::write_metrics() {
@@ -174,7 +169,7 @@ void TrainLoop::validate() {
   if (on_the_way || step >= total()) picture_seconds_ = clock_.watch([&] { draw_samples(step); });
 }
 
-// Pictures of the averaged weights, which validation has just put into its model.
+// Draws with the averaged weights, which validation has just loaded into its model.
 void TrainLoop::draw_samples(int64_t step) {
   const Space& space = validation_->model().space();
   const int64_t count = experiment_.watch.grid;
@@ -186,13 +181,13 @@ void TrainLoop::draw_samples(int64_t step) {
   try {
     write_file_whole(run_.picture(step), [&](std::ostream& out) { out << png; });
   } catch (const FileError& error) {
-    log_.warn(error.what());  // a picture is no reason to lose a training
+    log_.warn(error.what());  // a failed picture must not end the training
   }
   log_.picture(step, png, picture.height, picture.width);
 }
 
-// With a time limit the schedule follows the clock: the share of the steps done is the share of the time gone, so the
-// learning rate falls as evenly as the clock goes. Time for the last validation, picture and checkpoint is left.
+// Under a time limit the schedule follows the clock: the share of steps done is the share of time used, so the learning
+// rate falls evenly in time. Leaves time for the last validation, picture and checkpoint.
 void TrainLoop::fit_into_time() {
   if (!clock_.limited()) return;
   const double end = validation_seconds_ + picture_seconds_ + save_seconds_;
@@ -209,18 +204,17 @@ void TrainLoop::save() {
 }
 
 void TrainLoop::write_checkpoint() {
-  take_losses();  // a step whose loss is not finite is found before its state is kept
+  take_losses();  // detects a non-finite loss before its state is saved
   auto state = trainer_.state();
   state[kWindowName] = torch::tensor({sum_, static_cast<double>(n_summed_)}, torch::kFloat64);
-  // Under a time limit the number of steps is known only on the way; a run that is killed goes on with what it was
-  // then.
+  // Under a time limit the number of steps changes along the way; a killed run resumes with the current one.
   experiment_.train.steps = total();
   try {
     if (clock_.limited()) run_.write_config(experiment_);
     run_.save(trainer_.n_steps(), state, trainer_.space(), experiment_);
   } catch (const FileError& error) {
     if (!run_.latest()) throw;
-    fail(error.what(), "; the last checkpoint is kept, --resume continues from it");
+    fail(error.what(), "; the last checkpoint is kept and can be resumed");
   }
 }
 

@@ -1,31 +1,31 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/experiment/pace.h"
-#include "segre/experiment/run.h"
+#include "segre/experiment/run_directory.h"
 #include "segre/experiment/run_log.h"
 #include "segre/experiment/train_clock.h"
+#include "segre/experiment/train_run.h"
 #include "segre/experiment/watch_plan.h"
 #include "segre/train/validation.h"
 
 namespace segre {
 
-/// Everything train_run does between the first step and the last: advances the trainer, tells how it goes, validates,
-/// draws pictures, saves.
+/// Everything that train_run does between the first step and the last: advances the trainer, reports progress,
+/// validates, draws pictures, saves.
 class TrainLoop {
  public:
-  /// `validation` may be empty. `independent` is what independent variables give the held-out items, in nats, NaN where
-  /// it is not known: shown beside what the network gives. `pace` is what steps are expected to take under a time
-  /// limit.
+  /// `validation` may be empty. `independent` is the score of independent variables on the held-out items, in nats, NaN
+  /// if unknown: shown next to the network's. `pace` is the expected duration of steps under a time limit.
   TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& trainer, std::optional<Validation> validation,
             double independent, const Pace& pace, const TrainClock& clock, TrainCallbacks callbacks = {});
 
-  /// Trains to the end or until it is asked to stop; returns the steps done.
+  /// Trains to the end or until asked to stop; returns the steps done.
   int64_t operator()();
-  /// Steps still to come, as far as can be told.
+  /// Estimated number of steps still to come.
   int64_t expected_steps() const { return expected_steps_; }
-  /// Takes up where a checkpoint's state ended.
+  /// Continues from a checkpoint's state.
   void load(const NamedTensors& state);
-  /// The validations made, in their order.
+  /// The validations so far, in order.
   const std::vector<ValidationPoint>& validations() const { return validations_; }
 
  private:
@@ -33,7 +33,6 @@ class TrainLoop {
   int64_t n_new() const { return trainer_.n_steps() - first_step_; }
   bool validation_due() const;
   double items_per_second() const;
-  std::string note() const;
   void take_losses();
   void tell_progress();
   void write_metrics();
@@ -59,7 +58,7 @@ class TrainLoop {
   double last_save_ = now_seconds();
   double last_look_ = now_seconds();
   double last_told_ = now_seconds();
-  // What the end will take, which the time limit leaves room for: as expected, then as last seen.
+  // Time reserved for the end under a time limit: first an estimate, then the last measurement.
   double validation_seconds_;
   double picture_seconds_;
   double save_seconds_ = 0.0;

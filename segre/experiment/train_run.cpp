@@ -3,20 +3,23 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "segre/core/device.h"
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
 #include "segre/core/version.h"
 #include "segre/data/label_counts.h"
 #include "segre/experiment/resume.h"
-#include "segre/experiment/run.h"
+#include "segre/experiment/run_directory.h"
 #include "segre/experiment/train_loop.h"
+#include "segre/experiment/train_run.h"
 #include "segre/experiment/training_data.h"
 #include "segre/ood/measures.h"
+#include "segre/sources/source_kinds.h"
 
 namespace segre {
 namespace {
 
-// Validation works on a model of its own, with the same space, path and precision.
+// Validation works on a separate model with the same space, path and precision.
 std::optional<Validation> make_validation(const Experiment& experiment, const TrainingData& data, torch::Device device,
                                           double t_max, const CustomField& custom) {
   if (!data.held_out.defined()) return std::nullopt;
@@ -26,11 +29,11 @@ std::optional<Validation> make_validation(const Experiment& experiment, const Tr
   return Validation(std::move(model), data.held_out, experiment.train.objective, t_max, experiment.watch.evaluations);
 }
 
-// The checkpoint that training starts from; none for a new run.
+// The checkpoint to resume from; none for a new run.
 std::optional<CheckpointDescription> checkpoint_to_resume(const RunDirectory& run, bool resume) {
   const auto latest = run.latest();
   if (latest && !resume)
-    fail_input(run.path().string(), ": holds a run already; --resume continues it, another --out starts a new one");
+    fail_input(run.path().string(), ": already contains a run; resume it, or choose another directory");
   if (!latest && resume) fail_input(run.path().string(), ": has no checkpoint to resume from");
   if (!latest) return std::nullopt;
   return read_checkpoint(*latest);
@@ -42,7 +45,7 @@ std::shared_ptr<DataSource> open_data(const TrainRunOptions& options, const Expe
   return before ? open_to_resume(*before, experiment) : open_source(experiment.data);
 }
 
-// What can be compared only once the data are open.
+// Comparisons that need the data to be open.
 void require_same_training(const std::filesystem::path& run, const CheckpointDescription& before,
                            const Experiment& experiment, const Space& space, const DataFingerprint& data) {
   require_enough_steps(run, before, experiment.train.steps);
@@ -50,11 +53,11 @@ void require_same_training(const std::filesystem::path& run, const CheckpointDes
   require_same_data(run, before, experiment, data);
 }
 
-// What independent variables give the held-out items; NaN where there are none.
+// Score of independent variables on the held-out items; NaN if there are none.
 double independent_nats(const TrainingData& data) {
   if (!data.held_out.defined()) return std::numeric_limits<double>::quiet_NaN();
   const Space& space = data.source->space();
-  // Values looked at; what is generated takes far longer than what lies in memory.
+  // Number of values to count; generating items takes far longer than reading them from memory.
   constexpr int64_t kFound = 50'000'000;
   constexpr int64_t kGenerated = 5'000'000;
   constexpr int64_t kFewest = 200;  // items
@@ -79,24 +82,24 @@ TrainResult facts_of(const TrainingData& data) {
           .uniform_nats = uniform_nats(data.source->space())};
 }
 
-// A time limit that leaves next to no steps is said before any is made.
+// Rejects a time limit that allows next to no steps before taking any.
 Pace pace_within(const Experiment& experiment, const CustomField& custom, const DataSource& source,
                  torch::Device device, double left) {
   constexpr double kFewestSteps = 10;
   const Pace pace = measure_pace(experiment, source, device, probe_seconds(left), custom);
   const double step = pace.seconds(experiment.train.batch);
   if (const double needed = kFewestSteps * step / (1.0 - 2.0 * kWatchShare); needed > left)
-    fail_input("--max-time is too short: a step of ", experiment.train.batch, " items takes about ",
+    fail_input("the time limit is too short: a step of ", experiment.train.batch, " items takes about ",
                format_seconds(step), " here, and ", format_seconds(left), " are left for fewer than ", kFewestSteps,
                " of them; give ", format_seconds(std::ceil(5.0 * needed)), ", or a smaller net.* or train.batch");
   return pace;
 }
 
-// The evaluations of a validation: as the run had them, or as many as its length allows.
+// Evaluations per validation: those of the resumed run, or as many as the training's length allows.
 int64_t resolve_evaluations(const Experiment& experiment, const std::optional<CheckpointDescription>& before,
                             const Space& space, double seconds, const Pace& pace) {
   if (experiment.watch.evaluations > 0) return experiment.watch.evaluations;
-  constexpr int64_t kBefore = 512;  // in runs that do not say
+  constexpr int64_t kBefore = 512;  // in runs that do not record it
   if (before) return before->experiment.watch.evaluations > 0 ? before->experiment.watch.evaluations : kBefore;
   const int64_t batch = experiment.train.batch;
   const int64_t steps = seconds > 0.0 ? pace.steps_within(seconds, batch) : experiment.train.steps;
@@ -132,7 +135,7 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
   const auto fingerprint = fingerprint_of(*source, experiment.data, experiment.validation, data.held_out);
   if (before) require_same_training(directory.path(), *before, experiment, source->space(), fingerprint);
   TrainResult result = facts_of(data);
-  // What a killed run did not get to after its last step is still done, but nothing is changed.
+  // A killed run still finishes the work after its last step, but nothing else changes.
   const bool complete = before && before->step == experiment.train.steps && !clock.limited();
   const Pace pace =
       clock.limited() ? pace_within(experiment, options.field, *data.source, device, clock.left()) : Pace();
@@ -143,7 +146,7 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
   const Model model = make_model(experiment, data.source->space(), device, options.field);
   Trainer trainer(model, *data.source, experiment.train, static_cast<uint64_t>(experiment.seed),
                   compute_type(experiment.net, device));
-  if (!lock) {  // not earlier: input that is wrong leaves no directory behind
+  if (!lock) {  // not earlier, so that invalid input leaves no directory behind
     lock = run.lock();
     if (run.latest()) fail(run.path().string(), ": another process wrote a checkpoint meanwhile; try again");
   }

@@ -2,22 +2,23 @@
 
 #include "segre/core/error.h"
 #include "segre/core/utf8.h"
-#include "segre/data/relabel.h"
 #include "segre/data/split.h"
+#include "segre/sources/relabel.h"
+#include "segre/sources/source_kinds.h"
 
 namespace segre {
 namespace {
 
-// Below this many items a validation would say little and training would miss what it lost.
+// With fewer items, validation would say little and training would miss them.
 constexpr int64_t kFewestHeldOut = 8;
 
-// A run keeps the names of its sources in files that are UTF-8: said before the training, not when it saves.
+// A run stores the names of its sources in UTF-8 files: check them before training, not when saving.
 void check_name(const char* key, const std::string& name) {
   if (find_invalid_utf8(name) != std::string::npos)
     fail_input(key, " = ", printable(name), ": is not UTF-8, as the config that a run keeps must be; rename the file");
 }
 
-// Items in memory, those of them that are held out taken away.
+// Splits items in memory into training and held-out ones.
 TrainingData hold_out(std::shared_ptr<DataSource> source, const Experiment& experiment) {
   const auto n = static_cast<double>(source->n_items());
   const int64_t count = std::min(experiment.watch.items, static_cast<int64_t>(experiment.holdout * n));
@@ -33,7 +34,7 @@ TrainingData open_training_data(const Experiment& experiment, std::shared_ptr<Da
   check_name("data.validation", experiment.validation);
   if (!source) source = open_source(experiment.data);
   if (experiment.validation.empty() && source->dataset() != nullptr) return hold_out(std::move(source), experiment);
-  // Without an end there is nothing to take away: rows come from another stream than the items of training.
+  // An endless source loses nothing: these items come from a different stream than those of training.
   if (experiment.validation.empty()) return {source, chosen_items(*source, experiment.watch.items)};
   const auto other =
       open_source_for(source->space(), experiment.validation, "data.validation = " + experiment.validation);

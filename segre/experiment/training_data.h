@@ -1,23 +1,23 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/experiment/experiment.h"
 
 namespace segre {
 
-/// What a run learns from and what it is validated on; the two share no items.
+/// Training items and held-out items of a run, which are disjoint.
 struct TrainingData {
   std::shared_ptr<DataSource> source;
-  torch::Tensor held_out;  ///< [K, n] int64; undefined where there is nothing to hold out
+  torch::Tensor held_out;  ///< [K, n] int64; undefined if nothing is held out
 };
 
-/// Opens an experiment's data: items of data.validation, chosen from all of it, their labels matched by name, or, where
-/// that is empty, some of the data's own, are held out. `source` is experiment.data where it is open already.
-/// InputError where validation data are of another space or have a label that the data lack.
+/// Opens an experiment's data. Held-out items are chosen from all of data.validation, with labels matched by name, or,
+/// if that is empty, from the data. `source` is experiment.data if already open. InputError if the validation data have
+/// a different space or a label that the data lack.
 TrainingData open_training_data(const Experiment& experiment, std::shared_ptr<DataSource> source);
 
-/// What "the run's training data" are to everything that comes after the training: the items it learned from, without
-/// those held out for validation, in the numbering of the model's space. Validation data of their own are not opened,
-/// so they need not exist any more.
+/// The run's training data, for everything after training: the items it learned from, without those held out for
+/// validation, with the label numbers of the model's space. Does not open separate validation data, which need not
+/// exist any more.
 std::shared_ptr<DataSource> open_learned_items(const Experiment& experiment, const Space& space);
 
 }  // namespace segre

@@ -5,7 +5,7 @@
 namespace segre {
 namespace {
 
-constexpr double kEvaluationsPerItem = 3.0;  // what a training step costs: forward, and backward twice as much
+constexpr double kEvaluationsPerItem = 3.0;  // cost of training on an item: forward, and backward twice as much
 constexpr int64_t kMostValidations = 20;
 constexpr int64_t kFewestValidations = 2;
 constexpr int64_t kMostEvaluations = 512;

@@ -1,5 +1,7 @@
 #include "segre/flow/carry.h"
 
+#include "segre/flow/step.h"
+
 namespace segre {
 
 Carrier::Carrier(Flow flow) : flow_(std::move(flow)) {
@@ -25,10 +27,9 @@ torch::Tensor Carrier::operator()(torch::Tensor x, double from, double to, int64
   const auto slope = [&](const torch::Tensor& y, double sigma) { return endpoint(y, flow_.path->time_at(sigma)); };
   for (int64_t k = 0; k < n_steps; ++k) {
     const double sigma = first + h * static_cast<double>(k);
-    const auto k1 = slope(x, sigma);
-    const auto k2 = slope(x + 0.5 * h * k1, sigma + 0.5 * h);
-    const auto k3 = slope(x + 0.5 * h * k2, sigma + 0.5 * h);
-    const auto k4 = slope(x + h * k3, sigma + h);
+    const auto [k1, k2, k3, k4] = rk4_slopes(slope(x, sigma), [&](double share, const torch::Tensor& d) {
+      return slope(x + share * h * d, sigma + share * h);
+    });
     x = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4);
   }
   return x;

@@ -5,7 +5,7 @@
 namespace segre {
 
 /// Carries states along a flow in the coordinates x = v/s, where dx/dt = (alpha/s) D(s x, t): the stiff part of the
-/// flow near its end is exact, and what is left is smooth. Classical Runge-Kutta steps.
+/// flow near its end is exact, and the rest is smooth. Uses classical Runge-Kutta steps.
 class Carrier {
  public:
   explicit Carrier(Flow flow);

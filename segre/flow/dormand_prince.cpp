@@ -4,14 +4,14 @@
 #include "segre/core/captured.h"
 #include "segre/core/error.h"
 #include "segre/flow/flow_plan.h"
-#include "segre/flow/integrator.h"
+#include "segre/flow/sampler_kinds.h"
 
 namespace segre {
 namespace {
 
 using Tensors = Captured::Tensors;
 
-// Stages after the first, whose field is that at the end of the step before. The last is at the new state itself.
+// Stages after the first, which reuses the field from the end of the previous step. The last is at the new state.
 constexpr int kStages = 6;
 constexpr std::array<double, kStages> kNodes{1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1.0, 1.0};
 constexpr double kWeights[kStages][kStages] = {
@@ -21,21 +21,22 @@ constexpr double kWeights[kStages][kStages] = {
     {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
     {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
     {35.0 / 384, 0.0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84}};
-// Weights of the fifth order less those of the fourth.
+// Weights of the fifth order minus those of the fourth.
 constexpr double kErrorWeights[kStages + 1] = {71.0 / 57600,      0.0,        -71.0 / 16695, 71.0 / 1920,
                                                -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
 
-// Hairer's step control: the factor on a step is safety * error^-alpha * (error before)^beta within bounds.
+// Hairer's step control: the factor on a step is safety * error^-alpha * (previous error)^beta, within bounds.
 constexpr double kSafety = 0.9;
 constexpr double kBeta = 0.04;
 constexpr double kAlpha = 0.2 - 0.75 * kBeta;
 constexpr double kSmallestFactor = 0.2;
 constexpr double kLargestFactor = 5.0;
-constexpr double kSmallestError = 1e-4;  // smaller ones say no more than that the step may grow
+constexpr double kSmallestError = 1e-4;  // below this the step may grow, however small the error
 
-constexpr double kStretch = 1.01;          // a step that nearly arrives does arrive
-constexpr double kSmallestStep = 1e-7;     // of the whole way; where it is not enough the field is not smooth
-constexpr double kGapBeforeTheEnd = 0.01;  // of the path's length, see make_dormand_prince
+constexpr double kStretch = 1.01;          // a step that nearly reaches the end is stretched to it
+constexpr double kSmallestStep = 1e-7;     // as a share of the whole way; if smaller steps are needed, the field is not
+                                           // smooth
+constexpr double kGapBeforeTheEnd = 0.01;  // of the path's length
 
 torch::Tensor weighted_sum(const std::vector<torch::Tensor>& k, const double* weights) {
   auto sum = k[0] * weights[0];
@@ -44,13 +45,17 @@ torch::Tensor weighted_sum(const std::vector<torch::Tensor>& k, const double* we
   return sum;
 }
 
-// By how much each row's next step is longer: errors and those of the step before, in units of the tolerance.
+// Factor on each row's step length, from its current and previous errors in units of the tolerance.
 torch::Tensor step_factor(const torch::Tensor& error, const torch::Tensor& error_before,
                           const torch::Tensor& accepted) {
   const auto factor = (kSafety * error.pow(-kAlpha) * error_before.pow(kBeta)).clamp(kSmallestFactor, kLargestFactor);
   return torch::where(accepted, factor, factor.clamp_max(1.0));
 }
 
+// Adaptive Dormand-Prince 5(4). Every row has its own time, step and error, so its result does not depend on the other
+// rows; rows that have arrived wait for the rest. A finite path is followed up to a hundredth before its end, beyond
+// which the pull on v would require ever smaller steps, and lands on D from there. Error if a row has not arrived after
+// `most_attempts` attempted steps, or if no step is small enough.
 class DormandPrince final : public Integrator {
  public:
   DormandPrince(const Flow& flow, double t1, double tolerance, int64_t most_attempts)
@@ -67,10 +72,10 @@ class DormandPrince final : public Integrator {
   const std::vector<double>& times() const override { return times_; }
 
  private:
-  // What an attempt takes and gives, in this order.
+  // Inputs and outputs of an attempt, in this order.
   enum Row { kV, kField, kTime, kStep, kError, kEvaluations };
 
-  // Every row tries one step of its own; those that have arrived stay as they are. Besides the rows it gives, [2]
+  // Attempts one step of every row; rows that have arrived stay unchanged. After the rows it returns [2]
   // bool, whether any is still on its way and whether any step has become too small.
   Tensors attempt(const Tensors& rows) const {
     const auto& v = rows[kV];
@@ -88,7 +93,7 @@ class DormandPrince final : public Integrator {
     }
     const auto scale = tolerance_ * (1.0 + torch::maximum(v.abs(), end.abs()));
     const auto error = (weighted_sum(k, kErrorWeights) * h_column / scale).square().mean(1).sqrt();
-    const auto accepted = active.logical_and(error <= 1.0);  // what is no number is not
+    const auto accepted = active.logical_and(error <= 1.0);  // NaN is not accepted
     const auto bounded = torch::nan_to_num(error, 1e9, 1e9).clamp_min(kSmallestError);
     const auto next_h = torch::where(active, h * step_factor(bounded, rows[kError], accepted), rows[kStep]);
     const auto next_t = torch::where(accepted, torch::where(arrives, torch::full_like(t, stop_), t + h), t);
@@ -105,7 +110,7 @@ class DormandPrince final : public Integrator {
 
   Tensors start(const torch::Tensor& v_0) const {
     const auto zero = torch::zeros({v_0.size(0)}, flow_.options);
-    // A fifth order error of the step's share of the way; far too long a step costs one attempt.
+    // Assumes a fifth-order error in the step's share of the way; a step that is far too long costs one attempt.
     const double h = 0.5 * std::pow(tolerance_, 0.2) * stop_;
     return {v_0,
             flow_.velocity(v_0, zero),
@@ -121,16 +126,16 @@ class DormandPrince final : public Integrator {
     int64_t attempts = 0;
     for (bool on_the_way = true; on_the_way;) {
       if (attempts++ == most_attempts_)
-        fail("dopri5: ", most_attempts_, " attempts at a step with sample.tolerance = ", tolerance_,
-             " came to t = ", rows[kTime].min().item<double>(), " of ", stop_,
-             "; allow more, or choose a sampler with fixed steps");
+        fail("dopri5: ", most_attempts_, " attempted steps with sample.tolerance = ", tolerance_,
+             " reached only t = ", rows[kTime].min().item<double>(), " of ", stop_,
+             "; raise it, or choose a sampler with fixed steps");
       rows = observe ? attempt(rows) : graph_(rows);
       const auto flags = rows.back().to(torch::kCPU);
       rows.pop_back();
       on_the_way = flags[0].item<bool>();
       if (flags[1].item<bool>())
         fail("dopri5: no step is small enough for sample.tolerance = ", tolerance_,
-             "; allow more, or choose a sampler with fixed steps");
+             "; raise it, or choose a sampler with fixed steps");
     }
     Arrival arrival{rows[kV], rows[kEvaluations].to(torch::kCPU)};
     if (lands_) {
@@ -147,15 +152,21 @@ class DormandPrince final : public Integrator {
   double tolerance_;
   int64_t most_attempts_;
   bool lands_;   // on D at the path's end
-  double stop_;  // where steps end
+  double stop_;  // time at which steps end
   std::vector<double> times_;
   Captured graph_;
 };
 
 }  // namespace
 
-std::unique_ptr<Integrator> make_dormand_prince(const Flow& flow, double t1, double tolerance, int64_t most_attempts) {
-  return std::make_unique<DormandPrince>(flow, t1, tolerance, most_attempts);
+SamplerKind dormand_prince_kind() {
+  return {.name = "dopri5",
+          .help = "adaptive",
+          .order = 5,
+          .plan = {},
+          .make = [](const Flow& flow, const IntegratorOptions& options) {
+            return std::make_unique<DormandPrince>(flow, options.t1, options.tolerance, options.most_attempts);
+          }};
 }
 
 }  // namespace segre

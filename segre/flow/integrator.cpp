@@ -1,6 +1,5 @@
 #include "segre/flow/integrator.h"
 
-#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -14,11 +13,11 @@ namespace {
 
 using Tensors = Captured::Tensors;
 
-// Steps that are the same work, so that one graph serves them.
+// Steps with the same key do the same work and share a graph.
 using StepShape = std::tuple<StepKind, Evaluated, bool>;
 StepShape shape_of(const PlannedStep& step) { return {step.kind, step.field, step.noisy}; }
 
-// inputs: numbers, v, then the field one step earlier where the kind wants it, then noise where there is any.
+// Numbers, v, then the previous step's field if the kind uses it, then noise if there is any.
 Tensors step_inputs(const PlannedStep& step, const StepState& state, const torch::Tensor& numbers,
                     const torch::Tensor& noise) {
   Tensors inputs{numbers, state.v};
@@ -42,7 +41,7 @@ class FixedSteps final : public Integrator {
   FixedSteps(const Flow& flow, const IntegratorOptions& options) : flow_(flow), seed_(options.seed) {
     for (int64_t k = 0; k <= options.steps; ++k)
       times_.push_back(options.t1 * static_cast<double>(k) / static_cast<double>(options.steps));
-    plan_ = plan_flow(options.sampler, *flow.path, times_);
+    plan_ = plan_flow(sampler_kind(options.sampler), *flow.path, times_);
     numbers_ = step_numbers(plan_, flow.options);
     for (const PlannedStep& step : plan_)
       graphs_.try_emplace(shape_of(step), body_of(shape_of(step), flow), flow.options.device());
@@ -65,7 +64,7 @@ class FixedSteps final : public Integrator {
     return {state.v, torch::full({v_0.size(0)}, n_evaluations(plan_), torch::kInt64)};
   }
 
-  // A stream for each step: its number in the upper half of the stream's, its purpose in the lower.
+  // Each step has its own stream: the step in the upper half of the stream's number, the purpose in the lower.
   torch::Tensor noise(size_t step, uint64_t first, int64_t count) const {
     RandomStream random(seed_, Purpose::diffusion_noise);
     random.stream |= static_cast<uint64_t>(step) << 32;
@@ -82,38 +81,18 @@ class FixedSteps final : public Integrator {
 
 }  // namespace
 
-const std::vector<std::string>& sampler_names() {
-  static const std::vector<std::string> all = [] {
-    std::vector<std::string> names;
-    for (const Stepper& scheme : steppers()) names.push_back(scheme.name);
-    names.insert(names.end(), {"multistep", "dopri5", "sde"});
-    return names;
-  }();
-  return all;
-}
-
-void check_sampler(const std::string& name) {
-  if (std::ranges::find(sampler_names(), name) != sampler_names().end()) return;
-  std::string names;
-  for (const std::string& known : sampler_names()) names += (names.empty() ? "" : ", ") + known;
-  fail_input("sampler '", name, "' is not one of ", names);
-}
-
-bool is_deterministic(const std::string& sampler) { return sampler != "sde"; }
-
 Arrival Integrator::operator()(const torch::Tensor& v_0, uint64_t first, const Observer& observe) const {
   const torch::NoGradGuard no_grad;
   Arrival arrival = carry(v_0, first, observe);
   if (!arrival.v.isfinite().all().item<bool>())
     fail("sampling gave states that are not finite at t = ", times().back(), "; the model's weights may be damaged");
-  arrival.v = arrival.v.clone();  // a graph's own memory is overwritten by the next batch
+  arrival.v = arrival.v.clone();  // the next batch overwrites the graph's memory
   return arrival;
 }
 
 std::unique_ptr<Integrator> make_integrator(const Flow& flow, const IntegratorOptions& options) {
-  check_sampler(options.sampler);
-  if (options.sampler == "dopri5")
-    return make_dormand_prince(flow, options.t1, options.tolerance, options.most_attempts);
+  const SamplerKind& kind = sampler_kind(options.sampler);
+  if (kind.make) return kind.make(flow, options);
   if (options.steps < 1) fail_input("sample.steps = ", options.steps, ": expected at least 1");
   return std::make_unique<FixedSteps>(flow, options);
 }

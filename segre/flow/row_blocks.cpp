@@ -15,8 +15,8 @@ int64_t power_of_two_below(int64_t value) {
 int64_t rows_per_block(const Flow& flow) {
   const int64_t S = flow.space.n_coordinates();
   if (!flow.options.device().is_cpu()) return std::min<int64_t>(256, power_of_two_below((1 << 22) / S));
-  // A quarter of a million numbers, and no more than 32 million inside the network, so that a few images keep all
-  // threads busy.
+  // A quarter of a million numbers, and at most 32 million inside the network, so that a few images keep all threads
+  // busy.
   const int64_t rows = std::min<int64_t>(1024, power_of_two_below((1 << 18) / S));
   return std::min(rows, power_of_two_below((1 << 25) / std::max<int64_t>(1, flow.n_activations)));
 }

@@ -5,13 +5,13 @@
 
 namespace segre {
 
-/// How many rows of a flow to evaluate at once: on the CPU one thread's work, large enough for the matrix products and
+/// How many rows of a flow to evaluate at once: on the CPU the work of one thread, large enough for matrix products and
 /// small enough for its cache; on a GPU enough to keep it busy.
 int64_t rows_per_block(const Flow& flow);
 
-/// Applies a function row by row to any number of rows, a fixed number at a time, so that CUDA replays one graph.
-/// On CUDA a last block that is not full is filled up with copies: a row's result does not depend on how many came
-/// with it. On the CPU it is shorter; callers there pass each item's rows in calls of their own.
+/// Applies a row-wise function to any number of rows, a fixed number at a time, so that CUDA replays one graph.
+/// On CUDA a partial last block is padded with copies, so a row's result does not depend on the number of rows. On the
+/// CPU the last block is shorter; callers there pass each item's rows in a separate call.
 class RowBlocks {
  public:
   /// `body`: tensors of R rows each -> one tensor of R rows.

@@ -5,7 +5,7 @@
 namespace segre {
 namespace {
 
-// The four arguments of every Runge-Kutta step, [1] each but v.
+// The four arguments of every Runge-Kutta step, all [1] except v.
 struct Start {
   const FieldFunction& field;
   const torch::Tensor& v;
@@ -29,10 +29,8 @@ StepState heun(const Start& start) {
 }
 
 StepState rk4(const Start& start) {
-  const auto k1 = start.field(start.v, start.t);
-  const auto k2 = start.ahead(0.5, k1);
-  const auto k3 = start.ahead(0.5, k2);
-  const auto k4 = start.ahead(1.0, k3);
+  const auto [k1, k2, k3, k4] = rk4_slopes(start.field(start.v, start.t),
+                                           [&](double share, const torch::Tensor& k) { return start.ahead(share, k); });
   return {torch::addcmul(start.v, k1 + 2.0 * (k2 + k3) + k4, start.h, 1.0 / 6.0), k1};
 }
 
@@ -65,6 +63,10 @@ int64_t n_evaluations(const StepPlan& plan) {
   return total;
 }
 
+PlannedStep runge_kutta_step(StepKind kind, double t, double t_next) {
+  return {kind, Evaluated::velocity, {t, t_next - t, 0, 0, 0}, t_next};
+}
+
 torch::Tensor step_numbers(const StepPlan& plan, torch::TensorOptions options) {
   constexpr auto kNumbers = static_cast<int64_t>(std::tuple_size_v<decltype(PlannedStep::numbers)>);
   auto numbers = torch::empty({static_cast<int64_t>(plan.size()), kNumbers}, torch::kFloat64);
@@ -84,6 +86,17 @@ StepState take_step(StepKind kind, const FieldFunction& field, const StepState& 
   const Start start{field, state.v, number(numbers, 0), number(numbers, 1)};
   if (kind == StepKind::midpoint) return midpoint(start);
   return kind == StepKind::heun ? heun(start) : rk4(start);
+}
+
+Integration integrate(const FieldFunction& field, torch::Tensor v, const StepPlan& plan, const Observer& observe) {
+  const auto numbers = step_numbers(plan, v.options());
+  StepState state{std::move(v), {}};
+  if (observe && !plan.empty()) observe(state.v, plan.front().numbers[0]);
+  for (size_t k = 0; k < plan.size(); ++k) {
+    state = take_step(plan[k].kind, field, state, numbers[static_cast<int64_t>(k)]);
+    if (observe) observe(state.v, plan[k].t_next);
+  }
+  return {state.v, n_evaluations(plan)};
 }
 
 }  // namespace segre

@@ -8,15 +8,15 @@
 
 namespace segre {
 
-/// A file that grows by whole records, for logs: what a full disk cuts short is taken back.
+/// A file that grows by whole records, for logs: a record cut short by a full disk is removed again.
 class AppendFile {
  public:
-  /// Opens or makes the file; FileError names it and the reason if it cannot.
+  /// Opens or creates the file; FileError names it and the reason if that fails.
   explicit AppendFile(std::filesystem::path path);
 
-  /// Adds the bytes, all of them or none; FileError if it is none. If not even taking back works, `torn()` says so.
+  /// Appends all of the bytes or none; FileError if none. If a partial record cannot be removed, `torn()` says so.
   void append(std::string_view bytes);
-  /// Whether the file ends in a part of a record.
+  /// Whether the file ends in a partial record.
   bool torn() const { return torn_; }
   const std::filesystem::path& path() const { return path_; }
 

@@ -17,21 +17,21 @@ struct CsvRow {
   std::vector<std::string> fields;
 };
 
-/// All rows of a comma-separated file, as CsvReader reads and refuses them; InputError where there is none.
+/// All rows of a comma-separated file, read and checked by CsvReader; InputError if there are none.
 std::vector<CsvRow> read_csv(const std::filesystem::path& path, TextEncoding encoding = TextEncoding::utf8);
 
-/// Quotes a field where it needs it.
+/// Quotes a field if necessary.
 std::string csv_field(const std::string& text);
 
-/// How labels that stand for intervals become numbers and dates again: each is drawn within its bin, for item number
-/// `first_item` + row from the stream, so that it does not depend on how many rows are written together.
+/// How binned labels become numbers and dates again: each is drawn within its bin, from the stream at item number
+/// `first_item` + row, so that it does not depend on how many rows are written together.
 struct BinValues {
   RandomStream random;
   uint64_t first_item = 0;
 };
 
-/// Writes labels [B, n] int64 as rows of label names, the header of variable names first where `with_header`. With
-/// `values`, labels with bins are written as values of theirs. InputError as check_labels.
+/// Writes labels [B, n] int64 as rows of label names, after a header of variable names if `with_header`. With `values`,
+/// binned labels are written as values in their bins. InputError as in check_labels.
 void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header,
                       const std::optional<BinValues>& values = std::nullopt);
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kRowsLookedAt = 100;
 
-// How many fields the first rows have; of a part of a file the last row may be cut and is left out.
+// Field counts of the first rows. In part of a file the last row may be cut short and is left out.
 std::vector<int64_t> count_fields(std::string_view text, char delimiter, bool is_whole_file) {
   std::vector<int64_t> counts;
   int64_t fields = 1;
@@ -28,7 +28,7 @@ std::vector<int64_t> count_fields(std::string_view text, char delimiter, bool is
       continue;
     }
     if (c == '"' && (is_quoted || is_start)) {
-      is_quoted = !is_quoted;  // a doubled one closes and opens again
+      is_quoted = !is_quoted;  // a doubled one closes and reopens
     } else if (c == delimiter && !is_quoted) {
       ++fields;
     }
@@ -52,7 +52,7 @@ std::string likely_delimiters(std::string_view start, bool is_whole_file) {
   std::string irregular;
   for (const char delimiter : {';', '\t', '|'}) {
     const auto counts = count_fields(start, delimiter, is_whole_file);
-    if (counts.empty()) continue;  // quotes that this one opens do not end
+    if (counts.empty()) continue;  // with this one, a quote is never closed
     const bool is_in_others = std::any_of(counts.begin() + 1, counts.end(), [](int64_t count) { return count > 1; });
     if (counts.front() > 1 && is_in_others) (are_equal(counts) ? regular : irregular) += delimiter;
   }

@@ -13,9 +13,9 @@ constexpr size_t kBuffer = 64;  // so that small files are read in several parts
 #else
 constexpr size_t kBuffer = size_t{1} << 20;
 #endif
-constexpr size_t kLongestRow = size_t{64} << 20;  // more is a quote that is never closed, or not a table
+constexpr size_t kLongestRow = size_t{64} << 20;  // a longer one is an unclosed quote, or not a table
 
-// Whether a byte is more than plain ASCII text: none of these is the usual case, found out in one pass.
+// Whether a byte is not plain ASCII text. Most rows have none, which one pass detects.
 bool needs_look(char c) { return c == '\0' || static_cast<unsigned char>(c) >= 0x80; }
 
 }  // namespace
@@ -36,11 +36,10 @@ void CsvReader::find_delimiter() {
   std::string names;
   for (const char delimiter : likely)
     names += concat(names.empty() ? "" : " or ", "delimiter=", delimiter_name(delimiter));
-  fail_input(name(), ":1: has no comma and could be separated in ", likely.size(),
-             " ways; say which one it is: ", names);
+  fail_input(name(), ":1: has no comma and ", likely.size(), " possible delimiters; choose one: ", names);
 }
 
-// The byte order mark that some programs write first: of UTF-8 it is skipped.
+// The byte order mark that some programs write first: that of UTF-8 is skipped.
 void CsvReader::check_mark() {
   if (buffer_.starts_with("\xff\xfe") || buffer_.starts_with("\xfe\xff"))
     fail_input(name(), ":1: starts with the byte order mark of UTF-16, text in UTF-8 was expected; save it as UTF-8");
@@ -54,7 +53,7 @@ int CsvReader::peek() {
   if (at_ == buffer_.size()) {
     if (row_.size() + ends_.size() > kLongestRow)
       fail_input(name(), ":", row_line_, ": a row of more than ", kLongestRow >> 20,
-                 " MiB, a line of a table was expected; is a quote opened and never closed?");
+                 " MiB, a line of a table was expected; is a quote never closed?");
     buffer_.resize(kBuffer);
     buffer_.resize(bytes_.read(buffer_.data(), kBuffer));
     at_ = 0;
@@ -69,12 +68,12 @@ int CsvReader::take() {
   return c;
 }
 
-// From after an opening quote to after the closing one.
+// Reads from after an opening quote to after the closing one.
 void CsvReader::read_quoted() {
   const int64_t opened = line_;
   for (;;) {
     const int c = take();
-    if (c == kEnd) fail_input(name(), ":", opened, ": a quote is opened and never closed");
+    if (c == kEnd) fail_input(name(), ":", opened, ": a quote is never closed");
     if (c == '\n') ++line_;
     if (c == '"') {
       if (peek() != '"') return;
@@ -88,7 +87,7 @@ void CsvReader::check_row() {
   const bool is_first = first_row_fields_ < 0;
   if (is_first) first_row_fields_ = n_fields();
   if (n_fields() != first_row_fields_)
-    fail_input(name(), ":", row_line_, ": ", n_fields(), " fields where the ",
+    fail_input(name(), ":", row_line_, ": ", n_fields(), " fields, but the ",
                format_.has_header ? "header" : "first row", " has ", first_row_fields_);
   if (std::any_of(row_.begin(), row_.end(), needs_look)) {
     check_text();
@@ -97,10 +96,10 @@ void CsvReader::check_row() {
   if (is_first && format_.has_header) header_ = fields();
 }
 
-// Refuses the first byte of the row that is not text: a NUL in any encoding, what no character of UTF-8 has.
+// Rejects the first byte of the row that is not text: a NUL in any encoding, an invalid byte in UTF-8.
 void CsvReader::check_text() const {
   size_t bad = row_.find('\0');
-  // Field by field: the bytes of two fields do not make one character.
+  // Field by field: a character cannot span two fields.
   for (int64_t i = 0; i < n_fields() && format_.encoding == TextEncoding::utf8; ++i)
     if (const size_t at = find_invalid_utf8(field(i)); at != std::string_view::npos) {
       bad = std::min(bad, at + (i > 0 ? ends_[i - 1] : 0));
@@ -141,7 +140,7 @@ bool CsvReader::next() {
   row_.clear();
   ends_.clear();
   row_line_ = line_;
-  bool quoted = false;  // the field had quotes, so that it is one even if empty
+  bool quoted = false;  // the field had quotes, so it counts even if empty
   for (;;) {
     const int c = take();
     const size_t begin = ends_.empty() ? 0 : ends_.back();
@@ -163,7 +162,7 @@ bool CsvReader::next() {
     } else if (c != '\r') {
       row_ += static_cast<char>(c);
     } else if (peek() != '\n' && peek() != kEnd) {
-      fail_input(name(), ":", line_, ": a carriage return that no line feed follows; lines end in LF or CRLF");
+      fail_input(name(), ":", line_, ": a carriage return without a line feed; lines must end in LF or CRLF");
     }
   }
 }

@@ -13,23 +13,23 @@ namespace segre {
 
 /// How a delimited file is written.
 struct CsvFormat {
-  /// Stands for the delimiter that the beginning of the file shows, see likely_delimiters.
+  /// Detects the delimiter from the beginning of the file, see likely_delimiters.
   static constexpr char kFound = '\0';
 
   char delimiter = ',';
   TextEncoding encoding = TextEncoding::utf8;
-  bool has_header = true;  ///< the first row names the columns; messages call them so
+  bool has_header = true;  ///< the first row names the columns, also in messages
 };
 
 /// Reads a delimited file (RFC 4180: fields may be quoted, quotes doubled, line ends LF or CRLF; plain or gzip) row by
-/// row, holding one row. Blank lines are skipped. Fields are UTF-8, whatever the file is.
+/// row, holding one row. Blank lines are skipped. Fields are UTF-8, whatever the file's encoding.
 ///
 ///   CsvReader csv("t.csv");
 ///   while (csv.next()) use(csv.field(0));
 ///
-/// InputError names file and line of an unclosed quote, a row with another number of fields than the first, a byte that
-/// is not text in the file's encoding, or a carriage return that ends no line; and a file whose beginning shows several
-/// delimiters where CsvFormat::kFound asks for it.
+/// InputError names the file and line of an unclosed quote, a row whose number of fields differs from the first, a byte
+/// that is not text in the file's encoding, or a carriage return that does not end a line; with CsvFormat::kFound also
+/// a file with several likely delimiters.
 class CsvReader {
  public:
   explicit CsvReader(const std::filesystem::path& path, char delimiter = ',');
@@ -40,16 +40,16 @@ class CsvReader {
   /// Number of the line on which the row starts, counted from 1.
   int64_t line() const { return row_line_; }
   int64_t n_fields() const { return static_cast<int64_t>(ends_.size()); }
-  /// A field of the row, good until the next row.
+  /// A field of the row, valid until the next row.
   std::string_view field(int64_t i) const {
     const size_t begin = i > 0 ? ends_[i - 1] : 0;
     return std::string_view(row_).substr(begin, ends_[i] - begin);
   }
-  /// The row's fields, as copies.
+  /// Copies of the row's fields.
   std::vector<std::string> fields() const;
-  /// What a column is called: by the first row if that is a header, else x1, x2, ...
+  /// The name of a column: from the first row if that is a header, else x1, x2, ...
   std::string column_name(int64_t i) const;
-  /// What separates the fields.
+  /// The field delimiter.
   char delimiter() const { return format_.delimiter; }
   /// The file, for messages.
   const std::string& name() const { return bytes_.name(); }
@@ -74,7 +74,7 @@ class CsvReader {
   int64_t line_ = 1;          // of the next byte
   int64_t row_line_ = 1;
   int64_t first_row_fields_ = -1;
-  std::vector<std::string> header_;  // the first row, where it names the columns
+  std::vector<std::string> header_;  // the first row, if it names the columns
 };
 
 }  // namespace segre

@@ -26,7 +26,7 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 
 int Descriptor::close() {
   if (number_ < 0) return 0;
-  // Linux has closed it even if a signal came in between; closing it again might hit another thread's file.
+  // Linux closes it even if a signal interrupts the call; closing it again might close another thread's file.
   return ::close(std::exchange(number_, -1)) == 0 || errno == EINTR ? 0 : errno;
 }
 
@@ -86,7 +86,7 @@ std::streamsize DescriptorStream::xsputn(const char* bytes, std::streamsize coun
   if (count <= 0) return 0;  // an empty tensor has no address
   if (count > epptr() - pptr()) sync();
   if (count > epptr() - pptr()) {
-    put(bytes, static_cast<size_t>(count));  // large: past the buffer
+    put(bytes, static_cast<size_t>(count));  // large: bypasses the buffer
   } else {
     std::memcpy(pptr(), bytes, static_cast<size_t>(count));
     pbump(static_cast<int>(count));

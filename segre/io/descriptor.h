@@ -13,7 +13,7 @@ namespace segre {
 /// A system call on a file failed; `code` is its errno.
 class FileError : public Error {
  public:
-  /// The message is "NAME: WHAT (REASON)", the reason being the system's word for `code`.
+  /// The message is "NAME: WHAT (REASON)", the reason being the system's text for `code`.
   FileError(const std::string& name, const std::string& what, int code);
   /// The message is "NAME: WHAT".
   static FileError plain(const std::string& name, const std::string& what, int code);
@@ -34,28 +34,27 @@ class Descriptor {
 
   int number() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
-  /// Closes it; 0, or the errno: a file on a network may be found too large only here.
+  /// Closes it; returns 0 or the errno: a network file system may report only here that a file is too large.
   int close();
 
  private:
   int number_;
 };
 
-/// Writes all bytes; 0, or the errno.
+/// Writes all bytes; returns 0 or the errno.
 int write_all(int descriptor, const char* bytes, size_t count);
 
-/// Has the system put a file's contents on the disk; 0, or the errno. What cannot be synced at all (a pipe) counts as
-/// synced.
+/// Flushes a file's contents to disk; returns 0 or the errno. What cannot be synced at all (a pipe) counts as synced.
 int sync_descriptor(int descriptor);
 
-/// Has the system put a folder's entries on the disk, so that a new name survives a power failure. Error if that fails;
-/// file systems that do not sync folders, and folders that may be written but not read, are let pass.
+/// Flushes a folder's entries to disk, so that a new name survives a power failure. Error if that fails; file systems
+/// that do not sync folders, and folders that are writable but not readable, are accepted.
 void sync_folder(const std::filesystem::path& folder);
 
-/// An ostream onto a descriptor. A failed write throws FileError at once, out of the operator<< that met it.
+/// An ostream that writes to a descriptor. A failed write throws FileError at once, from the operator<< that hit it.
 class DescriptorStream : private std::streambuf, public std::ostream {
  public:
-  /// `name` is the file's, for messages.
+  /// `name` is the file name in messages.
   DescriptorStream(int descriptor, std::string name);
   DescriptorStream(const DescriptorStream&) = delete;
   DescriptorStream& operator=(const DescriptorStream&) = delete;

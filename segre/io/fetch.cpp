@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "segre/core/error.h"
-#include "segre/core/progress.h"
 #include "segre/core/sha256.h"
 #include "segre/io/files.h"
 #include "segre/io/folders.h"
@@ -29,7 +28,7 @@ int64_t size_or_zero(const fs::path& path) {
   return error ? 0 : static_cast<int64_t>(size);
 }
 
-// What is wrong with a downloaded file; empty where nothing is.
+// What is wrong with a downloaded file; empty if nothing is.
 std::string complaint(const FetchFile& file, const fs::path& path) {
   const int64_t bytes = size_or_zero(path);
   if (bytes != file.bytes) return concat("expected ", file.bytes, " bytes, found ", bytes);
@@ -39,7 +38,7 @@ std::string complaint(const FetchFile& file, const fs::path& path) {
 
 #ifdef SEGRE_FETCH
 
-constexpr int kAttempts = 4;           // per mirror, as long as each brings the file further
+constexpr int kAttempts = 4;           // per mirror, as long as each makes progress
 constexpr long kConnectSeconds = 20;   // NOLINT(google-runtime-int): libcurl's type
 constexpr long kStalledSeconds = 30;   // NOLINT(google-runtime-int)
 constexpr long kPartialContent = 206;  // NOLINT(google-runtime-int)
@@ -49,15 +48,16 @@ constexpr long kOutOfRange = 416;      // NOLINT(google-runtime-int)
 struct Transfer {
   const FetchFile& file;
   fs::path part;
-  Progress& progress;
-  int64_t offset;  // bytes the part had before
+  const WorkCallbacks& callbacks;
+  int64_t offset;  // bytes already in the part
   CURL* curl = nullptr;
   std::ofstream out{};
   int64_t written = 0;
   std::string trouble{};
+  std::exception_ptr thrown{};  // by a callback
 };
 
-// A server may ignore the range asked for and send everything; then the part starts anew.
+// A server may ignore the requested range and send everything; then the part starts over.
 bool open_part(Transfer& transfer) {
   long status = 0;  // NOLINT(google-runtime-int)
   curl_easy_getinfo(transfer.curl, CURLINFO_RESPONSE_CODE, &status);
@@ -75,7 +75,7 @@ size_t on_bytes(char* bytes, size_t size, size_t count, void* user) {
   }
   const int64_t have = transfer.offset + transfer.written + static_cast<int64_t>(total);
   if (have > transfer.file.bytes) {
-    transfer.trouble = concat("expected ", transfer.file.bytes, " bytes, more came");
+    transfer.trouble = concat("expected ", transfer.file.bytes, " bytes, received more");
     return 0;
   }
   if (!transfer.out.write(bytes, static_cast<std::streamsize>(total))) {
@@ -83,7 +83,12 @@ size_t on_bytes(char* bytes, size_t size, size_t count, void* user) {
     return 0;
   }
   transfer.written += static_cast<int64_t>(total);
-  transfer.progress.update(have);
+  try {
+    transfer.callbacks.report({transfer.file.name, have, transfer.file.bytes});
+  } catch (...) {
+    transfer.thrown = std::current_exception();  // not through libcurl, which is C
+    return 0;
+  }
   return total;
 }
 
@@ -92,7 +97,7 @@ using Curl = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 Curl start_curl(const std::string& url, Transfer& transfer) {
   static const CURLcode kStarted = curl_global_init(CURL_GLOBAL_DEFAULT);
   Curl curl(kStarted == CURLE_OK ? curl_easy_init() : nullptr, curl_easy_cleanup);
-  if (!curl) fail("libcurl cannot be started");
+  if (!curl) fail("libcurl cannot be initialised");
   transfer.curl = curl.get();
   curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl.get(), CURLOPT_USERAGENT, "segre");
@@ -108,7 +113,7 @@ Curl start_curl(const std::string& url, Transfer& transfer) {
   return curl;
 }
 
-// Lets one mirror bring the part as far as it will; says what went wrong, or nothing.
+// Downloads as much of the part as one mirror sends; returns what went wrong, or nothing.
 std::string transfer_once(const std::string& url, Transfer& transfer) {
   const Curl curl = start_curl(url, transfer);
   const std::string range = concat(transfer.offset, "-");
@@ -129,44 +134,47 @@ std::string transfer_once(const std::string& url, Transfer& transfer) {
   return message[0] != '\0' ? message.data() : curl_easy_strerror(code);
 }
 
-// What became of an attempt to complete the part from one mirror.
+// Outcome of an attempt to complete the part from one mirror.
 struct Attempt {
   bool checked = false;  // the part has the right size and SHA-256
-  bool again = false;    // another attempt may bring it further
+  bool again = false;    // another attempt may make progress
   std::string trouble{};
+  std::exception_ptr thrown{};  // by a callback
 };
 
-// What a mirror said, or how far it came where it said nothing: a cut answer without a length looks like a whole one.
+// A mirror's error, or how far it got if it reported none: a truncated response without a length looks complete.
 std::string said(const std::string& trouble, const FetchFile& file, int64_t bytes) {
   return trouble.empty() ? concat("expected ", file.bytes, " bytes, found ", bytes) : trouble;
 }
 
-Attempt attempt_from(const std::string& url, const FetchFile& file, const fs::path& part, Progress& progress) {
+Attempt attempt_from(const std::string& url, const FetchFile& file, const fs::path& part,
+                     const WorkCallbacks& callbacks) {
   const int64_t before = size_or_zero(part);
   if (before < file.bytes) {
-    Transfer transfer{.file = file, .part = part, .progress = progress, .offset = before};
+    Transfer transfer{.file = file, .part = part, .callbacks = callbacks, .offset = before};
     const std::string trouble = transfer_once(url, transfer);
+    if (transfer.thrown) std::rethrow_exception(transfer.thrown);
     const int64_t after = size_or_zero(part);
-    const bool cut = after > before;                  // on the way
-    const bool restarted = before > 0 && after == 0;  // what was there does not fit this mirror
+    const bool cut = after > before;                  // the connection was lost
+    const bool restarted = before > 0 && after == 0;  // the existing part does not fit this mirror
     if (after < file.bytes) return {.again = cut || restarted, .trouble = said(trouble, file, after)};
   }
   std::string trouble = complaint(file, part);
   if (trouble.empty()) return {.checked = true};
   std::error_code ignored;
   fs::remove(part, ignored);
-  return {.again = before > 0, .trouble = std::move(trouble)};  // else all of it came from this mirror
+  return {.again = before > 0, .trouble = std::move(trouble)};  // otherwise all of it came from this mirror
 }
 
-// Completes the part from one mirror: cut connections are taken up again, wrong bytes thrown away. Success is
-// `checked`, and nothing else.
-Attempt fetch_from(const std::string& url, const FetchFile& file, const fs::path& part, Progress& progress) {
+// Completes the part from one mirror: resumes lost connections, discards wrong bytes. Only `checked` means success.
+Attempt fetch_from(const std::string& url, const FetchFile& file, const fs::path& part,
+                   const WorkCallbacks& callbacks) {
   Attempt attempt{.again = true};
-  for (int k = 0; k < kAttempts && attempt.again; ++k) attempt = attempt_from(url, file, part, progress);
+  for (int k = 0; k < kAttempts && attempt.again; ++k) attempt = attempt_from(url, file, part, callbacks);
   return attempt;
 }
 
-// Puts a checked part in place for good.
+// Syncs a checked part to disk and moves it into place.
 void keep_part(const fs::path& part, const fs::path& target) {
   Descriptor written(::open(part.c_str(), O_RDWR | O_CLOEXEC));
   int error = written ? sync_descriptor(written.number()) : errno;
@@ -193,12 +201,12 @@ std::string sha256_of(const fs::path& path) {
   return sum.hex();
 }
 
-bool fetch_file(const FetchFile& file, const fs::path& folder) {
+bool fetch_file(const FetchFile& file, const fs::path& folder, [[maybe_unused]] const WorkCallbacks& callbacks) {
   const fs::path target = folder / file.name;
   if (fs::exists(target)) {
     const std::string wrong = complaint(file, target);
     if (wrong.empty()) return false;
-    fail_input(target.string(), ": already exists but is another file (", wrong, "); move it away and try again");
+    fail_input(target.string(), ": already exists but is a different file (", wrong, "); move it away and try again");
   }
 #ifdef SEGRE_FETCH
   MadeFolders made;
@@ -208,9 +216,8 @@ bool fetch_file(const FetchFile& file, const fs::path& folder) {
   std::error_code ignored;
   if (size_or_zero(part) > file.bytes) fs::remove(part, ignored);
   std::string troubles;
-  Progress progress(file.name, file.bytes, size_or_zero(part));
   for (const std::string& url : file.mirrors) {
-    const Attempt attempt = fetch_from(url, file, part, progress);
+    const Attempt attempt = fetch_from(url, file, part, callbacks);
     if (attempt.checked) {
       keep_part(part, target);
       made.keep();
@@ -220,8 +227,8 @@ bool fetch_file(const FetchFile& file, const fs::path& folder) {
   }
   fail(file.name, " could not be downloaded (", troubles, ")");
 #else
-  fail("this build of segre cannot download (built without libcurl, SEGRE_FETCH); get ", file.mirrors.front(),
-       " by other means");
+  fail("this build of segre cannot download (built without libcurl, SEGRE_FETCH); download ", file.mirrors.front(),
+       " some other way");
 #endif
 }
 

@@ -5,23 +5,25 @@
 #include <string>
 #include <vector>
 
+#include "segre/core/work.h"
+
 namespace segre {
 
-/// A public file: where it can be had, and how to know that it is the right one.
+/// A public file: where to download it and how to verify it.
 struct FetchFile {
-  std::string name;                  ///< as it is to be called here
+  std::string name;                  ///< its local name
   int64_t bytes = 0;                 ///< its size
   std::string sha256;                ///< 64 hexadecimal digits
-  std::vector<std::string> mirrors;  ///< addresses of the whole file, tried in order
+  std::vector<std::string> mirrors;  ///< URLs of the whole file, tried in order
 };
 
-/// Downloads a file into a folder, which is made if it is missing. Bytes go to NAME.part, which a later call continues;
-/// once size and SHA-256 are right it is synced to disk and renamed, so NAME is whole or absent. A file that already
-/// exists and is right is left alone; InputError if it exists and is wrong, or if another process downloads it. Error
-/// tells what each mirror said; a part with wrong bytes is removed. Returns whether anything was downloaded.
-bool fetch_file(const FetchFile& file, const std::filesystem::path& folder);
+/// Downloads a file into a folder, which is created if missing. Bytes go to NAME.part, which a later call resumes; once
+/// size and SHA-256 match it is synced to disk and renamed, so NAME is complete or absent. An existing file is left
+/// alone if it is correct; InputError if it is wrong, or if another process is downloading it. Error reports what each
+/// mirror said; a part with wrong bytes is removed. Returns whether anything was downloaded.
+bool fetch_file(const FetchFile& file, const std::filesystem::path& folder, const WorkCallbacks& callbacks = {});
 
-/// SHA-256 of a file's contents as hexadecimal digits; InputError where it cannot be read.
+/// SHA-256 of a file's contents as hexadecimal digits; InputError if it cannot be read.
 std::string sha256_of(const std::filesystem::path& path);
 
 }  // namespace segre

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kTemporary = ".tmp-";
-constexpr int kMostLinks = 40;  // as the system follows
+constexpr int kMostLinks = 40;  // the system's own limit
 constexpr size_t kProbeBytes = 4096;
 
 bool all_digits(std::string_view text) {
@@ -30,8 +30,8 @@ bool all_digits(std::string_view text) {
 
 fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
-// Follows links by hand: fs::canonical() wants the last one to lead somewhere, and what /proc/self/fd shows is not a
-// path.
+// Follows links by hand: fs::canonical() requires the last link's target to exist, and links in /proc/self/fd do not
+// name paths.
 WriteTarget resolve_target(const fs::path& path) {
   fs::path at = path;
   std::error_code error;
@@ -104,7 +104,7 @@ void WholeFile::open_through(const fs::path& path) {
 void WholeFile::open_temporary() {
   struct stat old {};
   const bool replaces = ::stat(target_.c_str(), &old) == 0;
-  // Renaming over a file needs no right to write it; whoever took that right away means the file to stay.
+  // Renaming over a file does not need permission to write it; whoever removed that permission wants to keep the file.
   if (replaces && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0)
     throw FileError(name_, "cannot be written", errno);
   while (!descriptor_) {
@@ -117,7 +117,7 @@ void WholeFile::open_temporary() {
     cleanup_ = std::move(cleanup);
   }
   if (!replaces) return;
-  // Only a privileged user can give files away. Rights of a group are not passed on to another group.
+  // Only a privileged user can change a file's owner. Group permissions are not passed on to another group.
   const int file = descriptor_.number();
   const bool same_group = ::fchown(file, old.st_uid, old.st_gid) == 0 || ::fchown(file, -1, old.st_gid) == 0;
   ::fchmod(file, old.st_mode & (same_group ? 0777U : 0707U));
@@ -125,7 +125,7 @@ void WholeFile::open_temporary() {
 
 void WholeFile::probe() {
   if (temporary_.empty()) {
-    // Takes no effect on pipes and terminals; /dev/full and descriptors that are not open for writing refuse it.
+    // Has no effect on pipes and terminals; fails on /dev/full and on descriptors that are not open for writing.
     if (::write(descriptor_.number(), "", 0) < 0) throw FileError(name_, "cannot be written", errno);
     return;
   }

@@ -11,28 +11,28 @@
 
 namespace segre {
 
-/// Reads a whole file; InputError names the file and the reason if it cannot.
+/// Reads a whole file; InputError names the file and the reason if that fails.
 std::string read_file(const std::filesystem::path& path);
 
-/// A file that appears whole or not at all: it is written under a temporary name beside it, which commit() syncs to
-/// disk and renames. Until then, and if anything fails, the target keeps its old contents. A symbolic link stays and
-/// what it points to is replaced; a file that exists keeps its mode. A device, a pipe or one of the program's own
-/// descriptors (/dev/stdout) is not replaced but written through.
+/// A file that appears complete or not at all: it is written under a temporary name beside the target, which commit()
+/// syncs to disk and renames. Until then, and if anything fails, the target keeps its old contents. A symbolic link is
+/// kept and the file it points to replaced; an existing file keeps its mode. A device, a pipe or one of the program's
+/// own descriptors (/dev/stdout) is written to directly instead of being replaced.
 class WholeFile {
  public:
   /// FileError names the path and the reason if it cannot be written. Opening a pipe waits for its reader.
   explicit WholeFile(const std::filesystem::path& path);
-  /// Writes through a copy of a descriptor, such as standard output.
+  /// Writes directly to a copy of a descriptor, such as standard output.
   WholeFile(int descriptor, std::string name);
   ~WholeFile();
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
 
-  /// Tries whether anything can be written, and leaves no trace of that; FileError if the disk is full.
+  /// Tests whether anything can be written, without leaving a trace; FileError if the disk is full.
   void probe();
   /// Where the contents go; a failed write throws FileError at once.
   std::ostream& stream() { return *stream_; }
-  /// Puts what was written in place; FileError if any step fails. If only the last step does, the sync of the folder,
+  /// Moves the contents into place; FileError if any step fails. If only the last step fails, the sync of the folder,
   /// the new file is in place but may not survive a power failure.
   void commit();
   /// Lets `fill` write the contents, then commits.
@@ -44,30 +44,29 @@ class WholeFile {
 
   std::string name_;                 // as given, for messages
   std::filesystem::path target_;     // links resolved
-  std::filesystem::path temporary_;  // empty: written through
+  std::filesystem::path temporary_;  // empty: written directly
   Cleanup cleanup_;
   Descriptor descriptor_;
   std::unique_ptr<DescriptorStream> stream_;
 };
 
-/// Writes a file as WholeFile does.
+/// Writes a file through WholeFile.
 void write_file_whole(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 
 /// Renames; FileError names the target if that fails.
 void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// A name beside `path` that nothing has, for what is not finished yet: .NAME.tmp-PID or .NAME.tmp-PID-NUMBER, with PID
-/// this process's. A long NAME is cut to what file systems take.
+/// An unused name beside `path` for unfinished contents: .NAME.tmp-PID or .NAME.tmp-PID-NUMBER, where PID is this
+/// process's. A long NAME is shortened to what file systems accept.
 std::filesystem::path temporary_beside(const std::filesystem::path& path);
 
-/// The NAME that a temporary of the functions above stands for, which a crash may leave behind; empty if `path` is not
-/// named like one.
+/// The NAME in the name of such a temporary, which a crash may leave behind; empty if `path` is not named like one.
 std::string temporary_for(const std::filesystem::path& path);
 
 /// Where a path's directory entry lives: its parent, or "." for a plain name.
 std::filesystem::path parent_of(const std::filesystem::path& path);
 
-/// What a write to `path` goes to once symbolic links are followed.
+/// Where a write to `path` goes once symbolic links are followed.
 struct WriteTarget {
   std::filesystem::path path;
   int descriptor = -1;  ///< of this program, if the path names one: /dev/stdout

@@ -9,16 +9,16 @@
 
 namespace segre {
 
-/// Folders made on the way to one that is needed: unless kept, those that are still empty go again.
+/// Folders created on the way to one that is needed: unless kept, those still empty are removed again.
 class MadeFolders {
  public:
   MadeFolders() = default;
   ~MadeFolders();
   MadeFolders(const MadeFolders&) = delete;
   MadeFolders& operator=(const MadeFolders&) = delete;
-  /// Makes a folder and those above it, as far as they are missing; FileError if it cannot.
+  /// Creates a folder and its missing parents; FileError if that fails.
   void make(const std::filesystem::path& path);
-  /// They stay; their names are synced to disk.
+  /// Keeps them and syncs their names to disk.
   void keep();
 
  private:
@@ -26,12 +26,12 @@ class MadeFolders {
   std::vector<Cleanup> cleanups_;
 };
 
-/// A folder of files that appears whole or not at all: filled under a temporary name, synced and renamed by commit().
-/// The target must be absent or empty. If it exists it is not replaced: the files move into it, one by one, when all
-/// are whole. The files themselves are synced by whoever writes them.
+/// A folder of files that appears complete or not at all: filled under a temporary name, synced and renamed by
+/// commit(). The target must be absent or empty. If it exists it is not replaced: the files are moved into it one by
+/// one once all are complete. Whoever writes the files syncs them.
 class WholeFolder {
  public:
-  /// FileError names the path and the reason if it cannot be made, is not a folder or is not empty.
+  /// FileError names the path and the reason if it cannot be created, is not a folder or is not empty.
   explicit WholeFolder(const std::filesystem::path& path);
   ~WholeFolder();
   WholeFolder(const WholeFolder&) = delete;
@@ -52,15 +52,14 @@ class WholeFolder {
   Cleanup cleanup_;
 };
 
-/// Writes a folder as WholeFolder does.
+/// Writes a folder through WholeFolder.
 void write_directory_whole(const std::filesystem::path& path,
                            const std::function<void(const std::filesystem::path&)>& fill);
 
-/// Tries whether files can be written into a folder, and leaves no trace of that; FileError says so of `name`
-/// if not.
+/// Tests whether files can be written into a folder, without leaving a trace; FileError names `name` if not.
 void probe_folder(const std::filesystem::path& folder, const std::string& name);
 
-/// `path` without slashes at its end.
+/// `path` without trailing slashes.
 std::filesystem::path without_end_slash(const std::filesystem::path& path);
 
 }  // namespace segre

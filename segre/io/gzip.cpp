@@ -16,19 +16,19 @@ constexpr size_t kBuffer = 512;  // so that small files are read in several part
 #else
 constexpr size_t kBuffer = size_t{1} << 18;
 #endif
-constexpr int kGzipWindow = 15 + 16;  // largest window, gzip headers and nothing else
+constexpr int kGzipWindow = 15 + 16;  // largest window, gzip headers only
 
 }  // namespace
 
 struct ByteReader::Inflater {
   z_stream stream{};
   std::vector<char> input = std::vector<char>(kBuffer);
-  bool in_member = true;  // a member has begun and its end was not seen
+  bool in_member = true;  // a member has begun but not ended
   int64_t taken = 0;      // compressed bytes
   int64_t given = 0;      // expanded bytes
 
   Inflater() {
-    if (inflateInit2(&stream, kGzipWindow) != Z_OK) fail("zlib: no memory to expand a file");
+    if (inflateInit2(&stream, kGzipWindow) != Z_OK) fail("zlib: not enough memory to expand a file");
   }
   ~Inflater() { inflateEnd(&stream); }
   Inflater(const Inflater&) = delete;
@@ -98,7 +98,7 @@ size_t ByteReader::read_inflated(char* into, size_t count) {
 std::string ByteReader::read_rest() {
   std::string text;
   for (size_t end = 0;;) {
-    // Grows with what the file has, never with what a header says.
+    // Grows with what the file contains, never with what a header claims.
     const size_t step = std::max(kBuffer, end / 2);
     text.resize(end + step);
     const size_t found = read(text.data() + end, step);

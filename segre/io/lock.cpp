@@ -8,7 +8,7 @@
 #include <array>
 #include <cerrno>
 
-#include "segre/core/talk.h"
+#include "segre/core/log.h"
 
 namespace segre {
 namespace {
@@ -18,7 +18,7 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-// " (process 123 on HOST)" as the lock's owner left it; "" before it has.
+// " (process 123 on HOST)" as written by the lock's owner; "" if not yet written.
 std::string owner(int descriptor) {
   std::array<char, 300> text{};
   if (::pread(descriptor, text.data(), text.size() - 1, 0) <= 0) return "";
@@ -26,7 +26,7 @@ std::string owner(int descriptor) {
   return concat(" (", line.substr(0, line.find('\n')), ")");
 }
 
-// Whether the file of this name is still the one that was opened: its last owner may have removed it in between.
+// Whether the name still refers to the opened file: its last owner may have removed it in between.
 bool is_same(int descriptor, const std::filesystem::path& file) {
   struct stat opened {};
   struct stat named {};
@@ -49,7 +49,7 @@ bool ProcessLock::take(const std::string& what) {
     if (errno == EWOULDBLOCK)
       fail_input(what, ": another process is writing it", owner(descriptor_.number()),
                  "; wait until it ends, or choose another folder");
-    talk() << FileError(what, "cannot be locked, make sure that no other process writes it", errno).what() << '\n';
+    log_stream() << FileError(what, "cannot be locked; make sure no other process writes to it", errno).what() << '\n';
   } else if (!is_same(descriptor_.number(), file_)) {
     return false;
   }

@@ -8,12 +8,12 @@
 
 namespace segre {
 
-/// A lock between processes that dies with its process, however that ends. Its file holds the process's number and
-/// machine, and is removed with the lock; one that a killed process left behind locks nothing.
+/// A lock between processes that is released when its process ends, however that happens. Its file holds the process ID
+/// and host, and is removed with the lock; a file left behind by a killed process locks nothing.
 class ProcessLock {
  public:
-  /// Takes the lock whose file is `file`; InputError if another process has it: "WHAT: another process is writing it
-  /// (process 123 on HOST); ...". On file systems without locks a warning goes to stderr.
+  /// Acquires the lock of `file`; InputError if another process holds it: "WHAT: another process is writing it (process
+  /// 123 on HOST); ...". On file systems without locks a warning goes to stderr.
   ProcessLock(std::filesystem::path file, const std::string& what);
   ~ProcessLock();
   ProcessLock(const ProcessLock&) = delete;

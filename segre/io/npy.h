@@ -10,15 +10,15 @@ namespace segre {
 /// Bytes per label in an NPY file of this space: 1 up to 256 labels, else 2 (unsigned; 65,536 labels fit).
 int64_t npy_label_bytes(const Space& space);
 
-/// Header of an NPY file (version 1.0, unsigned little-endian) of shape [count, *space.shape()].
+/// Writes the header of an NPY file (version 1.0, unsigned little-endian) of shape [count, *space.shape()].
 void write_npy_header(std::ostream& out, const Space& space, int64_t count);
 
-/// The labels [B, n] int64 as the file's values; call it as often as there are batches. InputError as check_labels.
+/// Writes labels [B, n] int64 as the file's values; call it once per batch. InputError as in check_labels.
 void write_npy_labels(std::ostream& out, const Space& space, const torch::Tensor& labels);
 
 /// Reads an array of integers or booleans (format versions 1 to 3, either byte order, C or Fortran order, plain or
-/// gzip) onto the CPU, in its own shape and in the narrowest type that holds the file's. InputError names the file
-/// that is no NPY file, cut short or too long, holds other values, or whose shape is no shape.
+/// gzip) onto the CPU, in its own shape and in the narrowest type that holds the file's. InputError names a file that
+/// is not an NPY file, is cut short or too long, holds other values, or has an invalid shape.
 torch::Tensor read_npy(const std::filesystem::path& path);
 
 }  // namespace segre

@@ -9,13 +9,13 @@
 #include "segre/io/gzip.h"
 #include "segre/io/npy.h"
 
-static_assert(std::endian::native == std::endian::little, "NPY files are read on little-endian machines");
+static_assert(std::endian::native == std::endian::little, "reading NPY files requires a little-endian machine");
 
 namespace segre {
 namespace {
 
 constexpr size_t kLongestHeader = size_t{1} << 16;
-constexpr size_t kMostAxes = 32;  // as many as numpy has
+constexpr size_t kMostAxes = 32;  // numpy's limit
 
 struct Header {
   std::string type;  // "u2": kind and bytes, without the byte order
@@ -29,7 +29,7 @@ struct Header {
 
 std::string read_exactly(ByteReader& file, size_t count) {
   std::string bytes(count, '\0');
-  if (file.read(bytes.data(), count) != count) fail_input(file.name(), ": ends in the NPY header");
+  if (file.read(bytes.data(), count) != count) fail_input(file.name(), ": ends inside the NPY header");
   return bytes;
 }
 
@@ -39,7 +39,7 @@ std::string read_header_text(ByteReader& file) {
   start.resize(file.read(start.data(), start.size()));
   if (!start.starts_with("\x93NUMPY"))
     fail_input(file.name(), ": does not start with NPY's magic bytes, is it a .npy file?");
-  if (start.size() < 8) fail_input(file.name(), ": ends in the NPY header");
+  if (start.size() < 8) fail_input(file.name(), ": ends inside the NPY header");
   const int version = static_cast<unsigned char>(start[6]);
   if (version < 1 || version > 3) fail_input(file.name(), ": NPY version ", version, ", expected 1, 2 or 3");
   const std::string length = read_exactly(file, version == 1 ? 2 : 4);
@@ -50,7 +50,7 @@ std::string read_header_text(ByteReader& file) {
   return read_exactly(file, bytes);
 }
 
-// What follows 'key': in the dictionary, up to the comma or brace that ends it.
+// The value of 'key' in the dictionary, up to the comma or brace that ends it.
 std::string value_of(const std::string& file, const std::string& header, const std::string& key) {
   size_t at = header.find("'" + key + "'");
   if (at != std::string::npos) at = header.find(':', at);
@@ -58,7 +58,7 @@ std::string value_of(const std::string& file, const std::string& header, const s
   if (at == std::string::npos) fail_input(file, ": the NPY header has no '", key, "'");
   const char* const closing = header[at] == '(' ? ")" : header[at] == '\'' ? "'" : header[at] == '[' ? "]" : ",}";
   const size_t end = header.find_first_of(closing, at + 1);
-  if (end == std::string::npos) fail_input(file, ": the NPY header ends in '", key, "'");
+  if (end == std::string::npos) fail_input(file, ": the NPY header ends inside '", key, "'");
   const bool bracketed = std::string("(['").find(header[at]) != std::string::npos;
   return header.substr(at, end - at + (bracketed ? 1 : 0));
 }
@@ -86,7 +86,7 @@ void parse_shape(const std::string& file, const std::string& text, Header& heade
     while (at < end && (*at == ' ' || *at == ',')) ++at;
   };
   bool good = text.front() == '(';
-  int64_t product = 1;  // of all but zeros, since the strides of an empty array are products too
+  int64_t product = 1;  // of all extents but zeros: the strides of an empty array are products too
   for (skip(); good && at < end; skip()) {
     int64_t extent = 0;
     const auto [next, error] = std::from_chars(at, end, extent);
@@ -119,7 +119,7 @@ void swap_bytes(std::string& body, size_t width) {
     std::reverse(body.begin() + at, body.begin() + at + width);
 }
 
-// Unsigned numbers of a type that tensors do not have, in the next wider one.
+// Converts unsigned numbers of a type that tensors do not have to the next wider one.
 template <class From, class To>
 torch::Tensor widened(const std::string& body, torch::ScalarType type) {
   const auto count = static_cast<int64_t>(body.size() / sizeof(From));
@@ -133,7 +133,7 @@ torch::Tensor widened(const std::string& body, torch::ScalarType type) {
   return values;
 }
 
-// The body's memory becomes the tensor's.
+// A tensor that takes over the body's memory.
 torch::Tensor adopt(std::string body, int64_t count, torch::ScalarType type) {
   auto owner = std::make_shared<std::string>(std::move(body));
   return torch::from_blob(

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Which errors are the name's fault, not the machine's.
+// Whether an error is the name's fault, not the machine's.
 bool is_users(int code) {
   for (const int known : {ENOENT, ENOTDIR, EISDIR, ENOTEMPTY, EEXIST, EACCES, EPERM, EROFS, ENAMETOOLONG, ELOOP, EBADF,
                           ENXIO, EINVAL, ETXTBSY})

@@ -10,15 +10,15 @@
 #include "segre/io/files.h"
 
 // libpng reports errors by longjmp, which runs no destructors. Each function that calls setjmp therefore owns nothing:
-// buffers belong to its caller, and what libpng said waits in a Session until C++ exceptions are safe again.
+// buffers belong to its caller, and libpng's message is kept in a Session until C++ exceptions are safe again.
 
 namespace segre {
 namespace {
 
-// Deflate makes at most 1,032 bytes of one; a header that promises more is a lie.
+// Deflate expands a byte to at most 1,032; a header that promises more is lying.
 constexpr int64_t kMostInflation = 1032;
 
-// One reading or writing of a PNG.
+// State of reading or writing one PNG.
 struct Session {
   const std::string* input = nullptr;
   size_t position = 0;
@@ -49,7 +49,7 @@ void on_write(png_structp png, png_bytep bytes, size_t count) {
   try {
     session->output->append(reinterpret_cast<const char*>(bytes), count);
   } catch (const std::bad_alloc&) {
-    fits = false;  // the jump must not leave from inside the handler
+    fits = false;  // longjmp must not be called inside the handler
   }
   if (!fits) png_error(png, "out of memory");
 }
@@ -65,7 +65,7 @@ struct Reader {
   explicit Reader(const std::string& bytes)
       : png(png_create_read_struct(PNG_LIBPNG_VER_STRING, &session, on_error, on_warning)),
         info(png != nullptr ? png_create_info_struct(png) : nullptr) {
-    if (info == nullptr) fail("libpng cannot be started");
+    if (info == nullptr) fail("libpng cannot be initialised");
     session.input = &bytes;
     png_set_read_fn(png, &session, on_read);
   }
@@ -82,7 +82,7 @@ struct Writer {
   explicit Writer(std::string& output)
       : png(png_create_write_struct(PNG_LIBPNG_VER_STRING, &session, on_error, on_warning)),
         info(png != nullptr ? png_create_info_struct(png) : nullptr) {
-    if (info == nullptr) fail("libpng cannot be started");
+    if (info == nullptr) fail("libpng cannot be initialised");
     session.output = &output;
     png_set_write_fn(png, &session, on_write, on_flush);
   }
@@ -97,7 +97,7 @@ bool read_header(png_structp png, png_infop info) {
   return true;
 }
 
-// Numbers of fewer than 8 bits come one per byte, unscaled.
+// Unpacks numbers of fewer than 8 bits to one per byte, unscaled.
 bool prepare_rows(png_structp png, png_infop info) {
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_set_packing(png);
@@ -178,13 +178,13 @@ std::string encode(int64_t height, int64_t width, const std::vector<png_color>* 
   auto rows = row_pointers(const_cast<png_bytep>(first), height, stride);
   if (!set_header(writer.png, writer.info, height, width, palette) ||
       !write_image(writer.png, writer.info, rows.data()))
-    fail("a PNG of ", height, "x", width, " pixels cannot be made (", writer.session.message.data(), ")");
+    fail("a PNG of ", height, "x", width, " pixels cannot be encoded (", writer.session.message.data(), ")");
   return bytes;
 }
 
 void check_size(size_t n_values, int64_t height, int64_t width) {
   if (height < 1 || width < 1 || n_values != static_cast<size_t>(height * width))
-    fail("a PNG of ", height, "x", width, " pixels cannot be made of ", n_values, " values");
+    fail("a PNG of ", height, "x", width, " pixels cannot be encoded from ", n_values, " values");
 }
 
 }  // namespace
@@ -194,9 +194,9 @@ PngImage read_png(const std::filesystem::path& path) { return parse_png(read_fil
 PngImage parse_png(const std::string& bytes, const std::string& name) {
   if (bytes.empty()) fail_input(name, ": is empty, a PNG image was expected");
   if (png_sig_cmp(reinterpret_cast<png_const_bytep>(bytes.data()), 0, std::min<size_t>(bytes.size(), 8)) != 0)
-    fail_input(name, ": is no PNG image (its first bytes are another format's)");
+    fail_input(name, ": is not a PNG image (its first bytes belong to another format)");
   Reader reader(bytes);
-  const auto damaged = [&] { fail_input(name, ": a damaged PNG image (", reader.session.message.data(), ")"); };
+  const auto damaged = [&] { fail_input(name, ": damaged PNG image (", reader.session.message.data(), ")"); };
   if (!read_header(reader.png, reader.info)) damaged();
   PngImage image = image_of_header(reader, name);
   if (image.kind == PngImage::Kind::colour) return image;

@@ -10,10 +10,10 @@ namespace segre {
 
 using Rgb = std::array<uint8_t, 3>;
 
-/// Largest number of pixels of a PNG that is read: a square of 8,192.
+/// Maximum number of pixels in a PNG file: a square of side 8,192.
 inline constexpr int64_t kMaxPngPixels = int64_t{1} << 26;
 
-/// What a PNG file says about labels: the numbers it stores, never the colours they are shown in.
+/// What a PNG file says about labels: the numbers it stores, never the colours that show them.
 struct PngImage {
   enum class Kind { palette, grey, colour };
 
@@ -25,18 +25,18 @@ struct PngImage {
   std::vector<Rgb> palette;      ///< the colours of the indices; empty unless kind is palette
 };
 
-/// Reads a PNG file, interlaced or not; an alpha channel beside grey is dropped. InputError names the file where it is
-/// no PNG, damaged, cut short, or larger than kMaxPngPixels.
+/// Reads a PNG file, interlaced or not; an alpha channel beside grey is dropped. InputError names the file if it is not
+/// a PNG, damaged, cut short, or larger than kMaxPngPixels.
 PngImage read_png(const std::filesystem::path& path);
 
-/// As read_png, from bytes in memory; `name` stands for the file in messages.
+/// Like read_png, from bytes in memory; messages use `name` as the file name.
 PngImage parse_png(const std::string& bytes, const std::string& name);
 
 /// A colour picture as the bytes of a PNG file: `pixels` has height * width entries, row by row.
 std::string encode_png_rgb(const std::vector<Rgb>& pixels, int64_t height, int64_t width);
 
 /// A label map as the bytes of a palette PNG: `values` has height * width indices into `palette` (1 to 256 colours),
-/// row by row. Error where an index has no colour.
+/// row by row. Error if an index has no colour.
 std::string encode_png_palette(const std::vector<uint8_t>& values, int64_t height, int64_t width,
                                const std::vector<Rgb>& palette);
 

@@ -25,7 +25,7 @@ constexpr TypeName kTypes[] = {{torch::kFloat32, "F32"},
 const char* name_of(torch::ScalarType type) {
   for (const auto& entry : kTypes)
     if (entry.type == type) return entry.name;
-  fail("safetensors: tensors of type ", torch::toString(type), " are not written");
+  fail("safetensors: tensors of type ", torch::toString(type), " cannot be written");
 }
 
 torch::ScalarType type_of(const std::string& name, const std::string& file) {
@@ -38,8 +38,8 @@ constexpr uint64_t kLengthBytes = 8;
 
 constexpr size_t kMostAxes = 32;
 
-// Bytes of a tensor of this shape. The product of all extents but zeros must stay in range too: LibTorch computes
-// strides of empty tensors like those of others.
+// Bytes of a tensor of this shape. The product of all nonzero extents must stay in range too: LibTorch computes strides
+// for empty tensors as well.
 uint64_t bytes_of(const std::vector<int64_t>& shape, torch::ScalarType type, const std::string& place) {
   if (shape.size() > kMostAxes) fail_input(place, " has ", shape.size(), " axes, at most ", kMostAxes, " are read");
   auto bytes = static_cast<int64_t>(torch::elementSize(type));
@@ -49,13 +49,13 @@ uint64_t bytes_of(const std::vector<int64_t>& shape, torch::ScalarType type, con
     is_empty = is_empty || extent == 0;
     const int64_t factor = std::max<int64_t>(extent, 1);
     if (bytes > std::numeric_limits<int64_t>::max() / factor)
-      fail_input(place, " has shape ", at::IntArrayRef(shape), ", more elements than can be");
+      fail_input(place, " has shape ", at::IntArrayRef(shape), ", too many elements");
     bytes *= factor;
   }
   return is_empty ? 0 : static_cast<uint64_t>(bytes);
 }
 
-// Copies tensors out of the data behind the header.
+// Copies tensors out of the data after the header.
 class TensorReader {
  public:
   TensorReader(const std::string& bytes, uint64_t data_start, std::string file)
@@ -72,8 +72,8 @@ class TensorReader {
                            static_cast<uint64_t>(range[1]) <= data_.size() &&
                            static_cast<uint64_t>(range[1] - range[0]) == wanted;
     if (!is_inside)
-      fail_input(place, " needs ", wanted, " bytes and its place does not hold them; was the file cut short?");
-    // The format lets no tensors share bytes, else a small file could fill the memory.
+      fail_input(place, " needs ", wanted, " bytes, which its data_offsets do not span; was the file cut short?");
+    // The format forbids tensors that share bytes; otherwise a small file could fill the memory.
     n_read_ += wanted;
     if (n_read_ > data_.size()) fail_input(place, " shares its bytes with another tensor");
     auto tensor = torch::empty(shape, type);
@@ -120,7 +120,7 @@ NamedTensors read_safetensors(const std::filesystem::path& path) {
     fail_input(file, ": holds ", bytes.size(), " bytes, a safetensors file has at least 8");
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > bytes.size() - kLengthBytes)
-    fail_input(file, ": header of ", length, " bytes promised, the file holds ", bytes.size(),
+    fail_input(file, ": promises a header of ", length, " bytes, the file holds ", bytes.size(),
                "; not a safetensors file, or cut short");
   NamedTensors tensors;
   try {

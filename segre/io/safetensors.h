@@ -15,7 +15,7 @@ using NamedTensors = std::map<std::string, torch::Tensor>;
 /// at all. Python's safetensors reads it. float32, float64, int64, int32 and uint8 tensors.
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors);
 
-/// Reads one onto the CPU. InputError names the file and what is wrong with it.
+/// Reads such a file onto the CPU. InputError names the file and what is wrong with it.
 NamedTensors read_safetensors(const std::filesystem::path& path);
 
 }  // namespace segre

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Numbers of the fields in TensorFlow's event.proto and summary.proto.
+// Field numbers in TensorFlow's event.proto and summary.proto.
 enum EventField { kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5 };
 enum SummaryField { kValue = 1 };
 enum ValueField { kTag = 1, kSimpleValue = 2, kImage = 4 };
@@ -30,13 +30,13 @@ constexpr std::array<uint32_t, 256> crc_table() {
   return table;
 }
 
-// Appends an unsigned number, least byte first whatever the machine's order.
+// Appends an unsigned number in little-endian order, whatever the machine's.
 template <class Unsigned>
 void append_fixed(std::string& out, Unsigned value) {
   for (size_t k = 0; k < sizeof(value); ++k) out.push_back(static_cast<char>(static_cast<uint8_t>(value >> (8 * k))));
 }
 
-// A checksum of data that hold checksums is weak; TFRecord rotates and shifts them.
+// A checksum of data that contain checksums is weak, so TFRecord rotates and shifts them.
 uint32_t masked_crc(std::string_view bytes) {
   constexpr uint32_t kMask = 0xA282EAD8U;
   return std::rotr(detail::crc32c(bytes), 15) + kMask;
@@ -93,8 +93,8 @@ std::string host_name() {
   return name.data();
 }
 
-// A name no file of the directory has. TensorBoard reads the files of a directory in the order of their names, so the
-// time comes first.
+// An unused name in the directory. TensorBoard reads the files of a directory in order of their names, so the time
+// comes first.
 fs::path free_name(const fs::path& directory) {
   const auto stem = concat("events.out.tfevents.", static_cast<int64_t>(now()), ".", host_name(), ".", ::getpid(), ".");
   std::error_code ignored;
@@ -102,7 +102,7 @@ fs::path free_name(const fs::path& directory) {
     if (fs::path file = directory / concat(stem, number); !fs::exists(file, ignored)) return file;
 }
 
-// Records held back while the disk is full; beyond it they are dropped.
+// Maximum bytes of records held back while the disk is full; beyond that they are dropped.
 constexpr size_t kMostPending = size_t{64} << 20U;
 
 }  // namespace
@@ -135,7 +135,7 @@ std::string scalar_event(double wall_time, std::string_view tag, int64_t step, d
 
 std::string image_event(double wall_time, std::string_view tag, int64_t step, std::string_view png, int64_t height,
                         int64_t width) {
-  constexpr int64_t kRgb = 3;  // a remark for readers; the PNG says itself what it holds
+  constexpr int64_t kRgb = 3;  // only informative; the PNG itself says what it holds
   const Message image =
       Message().number(kHeight, height).number(kWidth, width).number(kColorspace, kRgb).text(kPng, png);
   return summary_event(wall_time, step, Message().text(kTag, tag).text(kImage, image.bytes()));
@@ -164,7 +164,7 @@ TensorBoardWriter::~TensorBoardWriter() {
   try {
     flush();
   } catch (const Error&) {
-    // Said before; a curve without its last points is no reason to end anything.
+    // Reported before; a curve without its last points is no reason to abort.
   }
 }
 

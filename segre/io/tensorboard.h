@@ -10,23 +10,23 @@
 
 namespace segre {
 
-/// Writes one TensorBoard event file of a directory (`tensorboard --logdir DIR` shows it). Each writer starts a file of
-/// its own and only appends, so a run that is resumed adds a file and a killed one loses at most its last record.
+/// Writes one TensorBoard event file to a directory (`tensorboard --logdir DIR` shows it). Each writer starts its own
+/// file and only appends, so a resumed run adds a file and a killed one loses at most its last record.
 class TensorBoardWriter {
  public:
-  /// Makes the directory where it is missing, and in it `events.out.tfevents.TIME.HOST.PROCESS.NUMBER`. Error names the
-  /// file and the reason where that cannot be.
+  /// Creates the directory if missing, and in it `events.out.tfevents.TIME.HOST.PROCESS.NUMBER`. Error names the file
+  /// and the reason if that fails.
   explicit TensorBoardWriter(const std::filesystem::path& directory);
   ~TensorBoardWriter();
   TensorBoardWriter(const TensorBoardWriter&) = delete;
   TensorBoardWriter& operator=(const TensorBoardWriter&) = delete;
 
-  /// One point of the curve `tag`.
+  /// Adds one point to the curve `tag`.
   void scalar(std::string_view tag, int64_t step, double value);
-  /// One picture under `tag`: a whole PNG file in memory, of the given size in pixels.
+  /// Adds one picture under `tag`: a whole PNG file in memory, of the given size in pixels.
   void image(std::string_view tag, int64_t step, std::string_view png, int64_t height, int64_t width);
-  /// Hands everything written so far to the system, as whole records. Error names the file if that fails, as it does on
-  /// a full disk; the records are kept for the next call, as long as they are not too many.
+  /// Hands everything written so far to the system, as whole records. Error names the file if that fails, as on a full
+  /// disk; the records are kept for the next call unless there are too many.
   void flush();
 
   const std::filesystem::path& file() const { return file_->path(); }
@@ -35,13 +35,13 @@ class TensorBoardWriter {
   void append(std::string_view event);
 
   std::unique_ptr<AppendFile> file_;
-  std::string pending_;  // records not in the file yet
+  std::string pending_;  // records not yet in the file
 };
 
 /// The bytes an event file is made of: records of Event messages (protocol buffers).
 namespace detail {
 
-/// CRC-32C (Castagnoli polynomial), as TFRecord wants it.
+/// CRC-32C (Castagnoli polynomial), as TFRecord requires.
 uint32_t crc32c(std::string_view bytes);
 /// `data` framed as a TFRecord: length, checksum of the length, data, checksum of the data.
 std::string tfrecord(std::string_view data);

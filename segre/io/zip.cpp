@@ -14,7 +14,7 @@ namespace {
 
 constexpr uLong kEncrypted = 1;  // bit of the general purpose flag
 
-// Absolute, or climbing out of the folder it would be put into; backslashes and drives as Windows reads them.
+// Absolute, or leading out of the folder it is extracted into; backslashes and drives as Windows reads them.
 bool is_unsafe(std::string name) {
   std::replace(name.begin(), name.end(), '\\', '/');
   const auto parts = split(name, '/');
@@ -22,7 +22,7 @@ bool is_unsafe(std::string name) {
          std::find(parts.begin(), parts.end(), "..") != parts.end();
 }
 
-// For messages: a name may hold anything.
+// For messages: a name may contain anything.
 std::string printable(std::string name) {
   for (char& c : name)
     if (static_cast<unsigned char>(c) < ' ') c = '?';
@@ -46,7 +46,7 @@ ZipReader::ZipReader(const std::filesystem::path& path, const ExpansionLimits& l
   errno = 0;
   if (!std::ifstream(path)) fail_input(name_, ": cannot be opened (", std::strerror(errno), ")");
   archive_->handle = unzOpen64(path.c_str());
-  if (archive_->handle == nullptr) fail_input(name_, ": is no zip archive, or one cut short (it has no directory)");
+  if (archive_->handle == nullptr) fail_input(name_, ": not a zip archive, or one cut short (it has no directory)");
   int64_t total = 0;
   const auto on_disk = static_cast<int64_t>(std::filesystem::file_size(path, ignored));
   int state = unzGoToFirstFile(archive_->handle);
@@ -54,7 +54,7 @@ ZipReader::ZipReader(const std::filesystem::path& path, const ExpansionLimits& l
     const size_t before = entries_.size();
     add_entry(number);
     if (entries_.size() == before) continue;
-    // Entries may share their compressed bytes, so the sum is held against the file.
+    // Entries may share their compressed bytes, so the sum is compared with the file's size.
     total += std::min(entries_.back().expanded, limits_.max_bytes + 1);
     limits_.check(name_, on_disk, total);
   }
@@ -75,14 +75,14 @@ void ZipReader::add_entry(int64_t number) {
   readable = readable && query();
   if (!readable) fail_input(name_, ": the directory of the zip archive is damaged at entry ", number + 1);
   const std::string where = name_ + ": entry " + printable(entry_name);
-  if (is_unsafe(entry_name)) fail_input(where, ": the path leads out of the archive's folder, the archive is not read");
+  if (is_unsafe(entry_name)) fail_input(where, ": the path leads out of the archive's folder; the archive is refused");
   unz64_file_pos position{};
   unzGetFilePos64(archive_->handle, &position);
   archive_->positions.push_back(position);
   if (entry_name.ends_with('/')) return;
-  if ((info.flag & kEncrypted) != 0) fail_input(where, ": is encrypted, which is not read");
+  if ((info.flag & kEncrypted) != 0) fail_input(where, ": is encrypted, which is not supported");
   if (info.compression_method != 0 && info.compression_method != Z_DEFLATED)
-    fail_input(where, ": is packed by method ", info.compression_method, ", expected 0 (stored) or 8 (deflate)");
+    fail_input(where, ": uses compression method ", info.compression_method, ", expected 0 (stored) or 8 (deflate)");
   const auto clamp = [](uint64_t bytes) { return static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)); };
   entries_.push_back({entry_name, clamp(info.compressed_size), clamp(info.uncompressed_size), number});
   limits_.check(where, entries_.back().compressed, entries_.back().expanded);
@@ -100,7 +100,7 @@ std::string ZipReader::read(const Entry& entry) const {
   int found = 0;
   while ((found = unzReadCurrentFile(handle, buffer, sizeof buffer)) > 0)
     contents.append(buffer, static_cast<size_t>(found));
-  // The checksum is known only where all bytes came; closing tells whether it was right.
+  // The checksum is known only after all bytes are read; closing reports whether it matches.
   const int closed = unzCloseCurrentFile(handle);
   if (found < 0) fail_input(place(entry), ": the compressed data are damaged");
   if (static_cast<int64_t>(contents.size()) != entry.expanded)

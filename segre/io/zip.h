@@ -20,9 +20,9 @@ class ZipReader {
     int64_t number = 0;  ///< in the archive's directory
   };
 
-  /// Opens an archive and lists its files. InputError names the file that is no zip archive, or the entry whose path
-  /// is absolute or climbs with `..`, that is encrypted or packed by another method than deflate, or that together
-  /// with the others would expand beyond the limits.
+  /// Opens an archive and lists its files. InputError names a file that is not a zip archive, or an entry whose path is
+  /// absolute or contains `..`, that is encrypted, uses a compression method other than deflate, or would with the
+  /// others expand beyond the limits.
   explicit ZipReader(const std::filesystem::path& path, const ExpansionLimits& limits = {});
   ~ZipReader();
   ZipReader(const ZipReader&) = delete;
@@ -30,7 +30,7 @@ class ZipReader {
 
   /// The files, in the archive's order, without folders.
   const std::vector<Entry>& entries() const { return entries_; }
-  /// A file's contents. InputError names archive and entry where the data are damaged or the checksum is wrong.
+  /// A file's contents. InputError names archive and entry if the data are damaged or the checksum is wrong.
   std::string read(const Entry& entry) const;
   /// "archive.zip: entry", for messages.
   std::string place(const Entry& entry) const;

@@ -17,7 +17,7 @@ void check(int error) { C10_CUDA_CHECK(static_cast<cudaError_t>(error)); }
 
 SegmentPointers pointers_of(const AdamSegment& s) {
   const bool bf16 = s.gradient.scalar_type() == torch::kBFloat16;
-  if (!bf16 && s.gradient.scalar_type() != torch::kFloat32) fail("Adam on CUDA takes float32 and bfloat16 gradients");
+  if (!bf16 && s.gradient.scalar_type() != torch::kFloat32) fail("Adam on CUDA needs float32 or bfloat16 gradients");
   return {s.weight.data_ptr<float>(),
           s.gradient.data_ptr(),
           s.m.data_ptr<float>(),
@@ -28,7 +28,7 @@ SegmentPointers pointers_of(const AdamSegment& s) {
           bf16};
 }
 
-// Calls use(table) for each stretch of segments that fits into one launch.
+// Calls use(table) for each run of segments that fits into one launch.
 template <class Use>
 void for_each_table(const std::vector<AdamSegment>& segments, Use&& use) {
   for (size_t k = 0; k < segments.size();) {

@@ -1,9 +1,9 @@
 /*
-Adam with weight average on many tensors at once (see Adam for the formula), and the sum of squares of their gradients.
+Adam with weight averaging on many tensors at once (see Adam for the formula), and the sum of their squared gradients.
 
-A launch takes up to kSegments tensors, told by pointers in its parameters: block b works on the segment whose blocks
-include b. The step's numbers, the scale of the gradients and the permission to write are read from device memory, so a
-captured graph follows them. Definition: kernels::adam_plain_. Equal to it: tests/kernels/adam_cuda_test.cpp.
+A launch handles up to kSegments tensors, passed as pointers in its parameters; each block works on one segment. The
+step's numbers, the gradient scale and the go flag are read from device memory, so a captured graph sees their current
+values. Definition: kernels::adam_plain_; tests/kernels/adam_cuda_test.cpp compares the two.
 */
 
 #include <cuda_bf16.h>
@@ -23,7 +23,7 @@ __device__ float load_gradient(const SegmentPointers& s, int64_t i) {
                             : static_cast<const float*>(s.gradient)[i];
 }
 
-// The segment that block b belongs to; first_block rises.
+// The segment that `block` belongs to; first_block is ascending.
 __device__ int find_segment(const SegmentTable& table, int block) {
   int low = 0;
   int high = table.count - 1;
@@ -61,7 +61,7 @@ __global__ void adam_kernel(const SegmentTable table, const float* numbers, cons
   }
 }
 
-// Sum of one number per thread over the block, in a fixed order; the result is thread 0's.
+// Sums one number per thread over the block in a fixed order; thread 0 gets the result.
 __device__ float block_sum(float x) {
   __shared__ float warp[kThreads / 32];
   for (int offset = 16; offset > 0; offset /= 2) x += __shfl_down_sync(0xffffffffu, x, offset);

@@ -15,19 +15,19 @@ struct AdamStep {
   double keep;          ///< decay d of the average
 };
 
-/// What the kernels compute with, float32: beta1, 1 - beta1, beta2, 1 - beta2, eps, rate, inverse_root, keep, 1 - keep.
+/// The float32 numbers the kernels use: beta1, 1 - beta1, beta2, 1 - beta2, eps, rate, inverse_root, keep, 1 - keep.
 std::array<float, 9> adam_numbers(const AdamStep& step);
 
-/// Updates weight, m, v and average in place in one pass; see Adam for the formula. float32 on the CPU, all five dense
-/// with the same strides.
+/// Updates weight, m, v and average in place in one pass; see Adam for the formula. All five tensors are float32 on the
+/// CPU and dense, with the same strides.
 void adam_(const torch::Tensor& weight, const torch::Tensor& gradient, const torch::Tensor& m, const torch::Tensor& v,
            const torch::Tensor& average, const AdamStep& step);
 
-/// Its twin in plain tensor operations, any device and type.
+/// Its twin in plain tensor operations, for any device and type.
 void adam_plain_(const torch::Tensor& weight, const torch::Tensor& gradient, const torch::Tensor& m,
                  const torch::Tensor& v, const torch::Tensor& average, const AdamStep& step);
 
-/// One parameter of a step on CUDA: all dense with the same strides.
+/// One parameter of a CUDA step; all tensors are dense with the same strides.
 struct AdamSegment {
   torch::Tensor weight;    ///< float32
   torch::Tensor gradient;  ///< float32 or bfloat16
@@ -35,12 +35,12 @@ struct AdamSegment {
   torch::Tensor shadow;  ///< bfloat16 copy of the weight, or undefined
 };
 
-/// The step on all segments at once, CUDA. `numbers` are adam_numbers, [9] on the device; gradients are multiplied by
-/// gradient_scale [1]; nothing is written where go [1] is 0.
+/// One step on all segments at once, on CUDA. `numbers` is adam_numbers, [9] on the device; gradients are multiplied by
+/// gradient_scale [1]; nothing is written if go [1] is 0.
 void adam_cuda_(const std::vector<AdamSegment>& segments, const torch::Tensor& numbers,
                 const torch::Tensor& gradient_scale, const torch::Tensor& go);
 
-/// Sum of squares of all gradients, float32 [1], added in a fixed order; CUDA.
+/// Sum of squares of all gradients on CUDA, in a fixed order: float32 [1].
 torch::Tensor squared_norm(const std::vector<AdamSegment>& segments);
 
 }  // namespace segre::kernels

@@ -1,14 +1,14 @@
-#pragma once
+#pragma once  // internal
 
 #include <cstdint>
 
-// What adam_kernel.cu takes from adam_cuda.cpp: tables of tensors small enough for a kernel's parameters.
+// The interface between adam_cuda.cpp and adam_kernel.cu: tensor tables small enough for kernel parameters.
 
 namespace segre::kernels {
 
-/// Tensors of one launch. The table with 40 of them fits into the 4 kB that any kernel's parameters may have.
+/// Tensors per launch. A table of 40 fits into the 4 kB available to the parameters of any kernel.
 inline constexpr int kSegments = 40;
-/// Numbers of a tensor that one block works on.
+/// Tensor elements per block.
 inline constexpr int64_t kElementsPerBlock = 4096;
 
 struct SegmentPointers {
@@ -30,7 +30,7 @@ struct SegmentTable {
 };
 static_assert(sizeof(SegmentTable) <= 4000);
 
-// Each gives a cudaError_t.
+// Each returns a cudaError_t.
 int launch_adam(const SegmentTable& table, const float* numbers, const float* scale, const float* go, void* stream);
 int launch_squares(const SegmentTable& table, float* partial, void* stream);
 int launch_total(const float* partial, int count, float* total, void* stream);

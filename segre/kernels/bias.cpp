@@ -14,7 +14,7 @@
 namespace segre::kernels {
 namespace {
 
-constexpr int64_t kRows = 128;  // rows per task; also the blocks of the sum
+constexpr int64_t kRows = 128;  // rows per task and per block of the sum
 
 SEGRE_MULTIVERSION
 void add_rows(float* __restrict out, const float* __restrict h, const float* __restrict bias, int64_t rows, int64_t C) {
@@ -29,7 +29,7 @@ void add_rows_and_skip(float* __restrict out, const float* __restrict h, const f
     for (int64_t c = 0; c < C; ++c) out[c] = (h[c] + skip[c]) + bias[c];
 }
 
-// sum = the sum of the rows, eight at a time, so that the running sums are seldom loaded and stored.
+// Sums the rows, eight at a time so that the running sums are rarely loaded and stored.
 SEGRE_MULTIVERSION
 void sum_rows(float* __restrict sum, const float* __restrict x, int64_t rows, int64_t C) {
   for (int64_t c = 0; c < C; ++c) sum[c] = 0.0f;
@@ -92,14 +92,14 @@ bool bias_serves(const torch::Tensor& x) {
 }
 
 torch::Tensor add_bias(const torch::Tensor& h, const torch::Tensor& skip, const torch::Tensor& bias) {
-  require(bias_serves(h) && h.is_contiguous(), "contiguous rows [M, C] of a type the kernels serve", h);
+  require(bias_serves(h) && h.is_contiguous(), "contiguous rows [M, C] of a supported type", h);
   require(bias.scalar_type() == torch::kFloat32 && bias.dim() == 1 && bias.size(0) == h.size(1) &&
               bias.is_contiguous() && bias.device() == h.device(),
           "a bias [C] in float32", bias);
   if (skip.defined())
     require(skip.sizes() == h.sizes() && skip.scalar_type() == h.scalar_type() && skip.is_contiguous() &&
                 skip.device() == h.device(),
-            "a contiguous skip like h", skip);
+            "a contiguous skip of h's shape and type", skip);
   auto out = torch::empty_like(h);
   if (h.device().is_cpu()) {
     add_bias_cpu(h, skip, bias, out);
@@ -114,7 +114,7 @@ torch::Tensor add_bias(const torch::Tensor& h, const torch::Tensor& skip, const 
 }
 
 torch::Tensor column_sum(const torch::Tensor& x) {
-  require(bias_serves(x) && x.is_contiguous(), "contiguous rows [M, C] of a type the kernels serve", x);
+  require(bias_serves(x) && x.is_contiguous(), "contiguous rows [M, C] of a supported type", x);
   if (x.device().is_cpu()) return column_sum_cpu(x);
   const auto options = x.options().dtype(torch::kFloat32);
   auto sum = torch::empty({x.size(1)}, options);

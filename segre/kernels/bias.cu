@@ -1,4 +1,4 @@
-// CUDA twin of bias.cpp: rows [M, C], a thread owning V neighbouring channels and striding over rows.
+// CUDA twin of bias.cpp for rows [M, C]: each thread owns V neighbouring channels and strides over rows.
 
 #include "segre/kernels/bias_parts.h"
 #include "segre/kernels/cuda_parts.cuh"
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(1024)
 
 extern __shared__ float4 shared_memory[];
 
-// Row blockIdx.x of `partial`: the sum of the rows that this block takes.
+// Row blockIdx.x of `partial` is the sum of this block's rows.
 template <class T, int V>
 __global__ void __launch_bounds__(1024) column_sum_kernel(const T* x, float* partial, int64_t rows, int channels) {
   float* lanes = reinterpret_cast<float*>(shared_memory);
@@ -75,7 +75,7 @@ void add_bias_cuda(const void* h, const void* skip, const float* bias, void* out
     constexpr int V = decltype(width)::value;
     const int columns = static_cast<int>(channels) / V;
     const int threads = cuda::threads_for(columns, 256);
-    const int64_t rows_per_block = int64_t{threads / columns} * 4;  // four rows a thread pay for reading the bias
+    const int64_t rows_per_block = int64_t{threads / columns} * 4;  // four rows per thread amortise reading the bias
     constexpr int64_t kMaxGrid = 16 * 132;
     const int64_t wanted = (rows + rows_per_block - 1) / rows_per_block;
     const auto grid = static_cast<unsigned>(wanted < kMaxGrid ? wanted : kMaxGrid);

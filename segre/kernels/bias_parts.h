@@ -1,7 +1,7 @@
-#pragma once
+#pragma once  // internal
 
-// What bias.cpp hands to bias.cu: sizes and raw pointers, so that nvcc need not read LibTorch. Everything is launched
-// on `cuda_stream`, allocates nothing and waits for nothing.
+// The interface between bias.cpp and bias.cu: sizes and raw pointers, so that nvcc does not have to parse LibTorch.
+// Everything is launched on `cuda_stream`; nothing allocates or waits.
 
 #include <cstdint>
 
@@ -9,14 +9,14 @@ namespace segre::kernels::detail {
 
 inline constexpr int64_t kBiasMaxChannels = 1024;
 
-/// h, skip (may be null) and out are float32 or bfloat16, as `half` says.
+/// h, skip (may be null) and out are bfloat16 if `half`, else float32.
 void add_bias_cuda(const void* h, const void* skip, const float* bias, void* out, int64_t rows, int64_t channels,
                    bool half, void* cuda_stream);
 
-/// Blocks of the first stage of column_sum_cuda.
+/// Number of blocks in the first stage of column_sum_cuda.
 inline int64_t column_sum_blocks(int64_t rows, int64_t channels) {
-  constexpr int64_t kBlocks = 2 * 132;      // two for each multiprocessor of an H100 or H200
-  constexpr int64_t kMinNumbers = 1 << 14;  // that a block adds
+  constexpr int64_t kBlocks = 2 * 132;      // two per multiprocessor of an H100 or H200
+  constexpr int64_t kMinNumbers = 1 << 14;  // added by one block
   const int64_t worth = (rows * channels + kMinNumbers - 1) / kMinNumbers;
   return worth < 1 ? 1 : (worth < kBlocks ? worth : kBlocks);
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the CUDA kernels share: loads and stores of several numbers at once, sums over columns in a fixed order, and
-// launching. Everything is computed in float32; fused multiply-adds are asked for by name (fmaf), because the project
-// switches the compiler's own off (CMakeLists.txt).
+// Shared by the CUDA kernels: loads and stores of several numbers at once, column sums in a fixed order, and launching.
+// Everything is computed in float32; fused multiply-adds are explicit (fmaf) because the project disables the
+// compiler's own (CMakeLists.txt).
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@ namespace segre::kernels::cuda {
 
 using bf16 = __nv_bfloat16;
 
-/// V numbers of type T as they lie in memory: 16 bytes for 4 float or 8 bf16, or a single number.
+/// V consecutive numbers of type T: 16 bytes for 4 float or 8 bf16, or a single number.
 template <class T, int V>
 struct Pack;
 
@@ -49,7 +49,7 @@ struct Pack<bf16, 1> {
 template <>
 struct Pack<bf16, 8> {
   uint4 raw;
-  // A bfloat16 is the upper half of a float32; the first of a pair lies in the lower half of the word.
+  // A bfloat16 is the upper half of a float32; the first of a pair is in the lower half of the word.
   __device__ static void split(unsigned word, float& first, float& second) {
     first = __uint_as_float(word << 16);
     second = __uint_as_float(word & 0xffff0000u);
@@ -86,12 +86,12 @@ __device__ inline void store(T* at, const Pack<T, V>& pack) {
   *reinterpret_cast<decltype(Pack<T, V>::raw)*>(at) = pack.raw;
 }
 
-/// The thread's place in a block that works on rows of `channels` numbers: V of them, from `channel` on, of rows `row`,
-/// row + rows, ...
+/// The thread's share in a block that works on rows of `channels` numbers: V of them, starting at `channel`, in rows
+/// `row`, row + rows, ...
 template <int V>
 struct Lane {
   int channel, row, rows;
-  bool active;  ///< false for the threads left over where the rows do not fill the block
+  bool active;  ///< false for the threads left over if the rows do not fill the block
   __device__ explicit Lane(int channels) {
     const int columns = channels / V;
     const int thread = static_cast<int>(threadIdx.x);
@@ -102,10 +102,10 @@ struct Lane {
   }
 };
 
-/// total[c] = sum over k < count of from[k * stride + c], for all c < columns, by all threads of the block and in an
-/// order that the block's size fixes. `from` and `total` lie in global or shared memory; `scratch` is shared, of at
-/// least max(columns, blockDim.x) floats. Starts and ends with a barrier, so `from` may have been written just before
-/// and `total` may be read right after.
+/// total[c] = sum over k < count of from[k * stride + c], for all c < columns, by all threads of the block in an order
+/// fixed by the block size. `from` and `total` are in global or shared memory; `scratch` is shared memory for at least
+/// max(columns, blockDim.x) floats. Starts and ends with a barrier, so `from` may be written just before and `total`
+/// read right after.
 __device__ inline void sum_columns(const float* from, int count, int stride, int columns, float* scratch,
                                    float* total) {
   __syncthreads();
@@ -128,8 +128,8 @@ __device__ inline void sum_columns(const float* from, int count, int stride, int
   __syncthreads();
 }
 
-/// sum[c] = sum over k < count of from[k * columns + c] for 32 columns from 32 * blockIdx.x on, in a fixed order. For a
-/// block of 32 x 32 threads.
+/// sum[c] = sum over k < count of from[k * columns + c] for the 32 columns starting at 32 * blockIdx.x, in a fixed
+/// order. Needs a block of 32 x 32 threads.
 __device__ inline void sum_tall(const float* from, int count, int columns, float* sum) {
   __shared__ float tile[32][33];
   const int x = static_cast<int>(threadIdx.x);
@@ -142,16 +142,16 @@ __device__ inline void sum_tall(const float* from, int count, int columns, float
   }
   tile[y][x] = part;
   __syncthreads();
-  float total = tile[x][y];  // the warp has now the 32 parts of column `y`
+  float total = tile[x][y];  // the warp now has the 32 parts of column `y`
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) total += __shfl_xor_sync(0xffffffffu, total, offset);
   if (x == 0 && first + y < columns) sum[first + y] = total;
 }
 
-/// Whether a pointer is aligned to 16 bytes; null is.
+/// Whether a pointer is aligned to 16 bytes; true for null.
 inline bool aligned(const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; }
 
-/// Calls run(T{}, integral_constant V): T bf16 or float as `half` says, V the widest pack or 1 as `wide` says.
+/// Calls run(T{}, integral_constant V) with T = bf16 if `half`, else float; V = the widest pack if `wide`, else 1.
 template <class Run>
 void dispatch(bool half, bool wide, const Run& run) {
   const auto with_type = [&](auto type) {
@@ -161,14 +161,14 @@ void dispatch(bool half, bool wide, const Run& run) {
   half ? with_type(bf16{}) : with_type(float{});
 }
 
-/// `least` threads of a block, doubled until there is one for each column of packs.
+/// Threads per block: `least`, doubled until there is one for each column of packs.
 inline int threads_for(int columns, int least) {
   int threads = least;
   while (threads < columns) threads *= 2;
   return threads;
 }
 
-/// Throws std::runtime_error where the last launch was refused.
+/// Throws std::runtime_error if the last launch failed.
 inline void check_launch(const char* what) {
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
     throw std::runtime_error(std::string(what) + " on CUDA: " + cudaGetErrorString(error));

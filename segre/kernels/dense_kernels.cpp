@@ -9,7 +9,7 @@
 namespace segre::kernels {
 namespace {
 
-constexpr int64_t kRows = 128;  // rows per task; also the blocks of the sum
+constexpr int64_t kRows = 128;  // rows per task and per block of the sum
 
 SEGRE_MULTIVERSION
 void shift_rows(float* __restrict x, const float* __restrict shift, int64_t rows, int64_t width, int64_t shift_stride,
@@ -18,7 +18,7 @@ void shift_rows(float* __restrict x, const float* __restrict shift, int64_t rows
     if (relu) {
       for (int64_t j = 0; j < width; ++j) {
         const float y = x[j] + shift[j];
-        x[j] = y < 0.0f ? 0.0f : y;  // so written, NaN stays NaN and is noticed
+        x[j] = y < 0.0f ? 0.0f : y;  // written this way, NaN stays NaN and is noticed
       }
     } else {
       for (int64_t j = 0; j < width; ++j) x[j] += shift[j];

@@ -22,7 +22,7 @@ bool is_float32(const torch::Tensor& x, at::IntArrayRef sizes, const torch::Tens
 
 GroupNormShape checked_shape(const torch::Tensor& x, const torch::Tensor& gamma, const torch::Tensor& beta,
                              const torch::Tensor& shift, int64_t groups, bool silu) {
-  require(group_norm_serves(x) && x.is_contiguous(), "contiguous x [N, P, C] of a type the kernels serve", x);
+  require(group_norm_serves(x) && x.is_contiguous(), "contiguous x [N, P, C] of a supported type", x);
   const GroupNormShape shape{x.size(0), x.size(1), x.size(2), groups, silu};
   if (groups < 1 || shape.channels % groups != 0)
     fail("group norm: ", shape.channels, " channels do not divide into ", groups, " groups");
@@ -37,7 +37,7 @@ detail::GroupNormWeights weights_of(const torch::Tensor& gamma, const torch::Ten
 }
 
 #ifdef SEGRE_CUDA
-// Scratch of the kernels; the allocator keeps it from reuse until the stream is past them.
+// Scratch memory of the kernels; the allocator does not reuse it before the stream has passed them.
 struct Scratch {
   Scratch(const GroupNormShape& shape, const detail::GroupNormPlan& plan, const torch::TensorOptions& options) {
     if (plan.whole) return;

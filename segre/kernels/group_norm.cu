@@ -1,7 +1,7 @@
-// CUDA twin of group_norm_cpu.cpp. A thread owns V neighbouring channels (16 bytes where they divide) and strides over
-// pixels, so rows are read whole whatever the groups; sums are taken per channel and only then folded into groups.
-// Large items are cut into slabs: one kernel leaves the sums of each slab, the next folds them and writes the result.
-// Where an item fits into cache and there are many, one block does both phases of an item.
+// CUDA twin of group_norm_cpu.cpp. A thread owns V neighbouring channels (16 bytes if divisible) and strides over
+// pixels, so rows are read whole for any grouping; sums are taken per channel and then folded into groups. Large items
+// are split into slabs: one kernel writes the sums of each slab, the next folds them and writes the result. If items
+// fit into cache and there are many of them, one block does both phases of an item.
 
 #include "segre/kernels/cuda_parts.cuh"
 #include "segre/kernels/group_norm_parts.h"
@@ -19,7 +19,7 @@ struct Sizes {
 template <int V>
 inline constexpr int kMaxThreads = V == 1 ? 1024 : 512;
 
-// The part of an item that a block takes.
+// The part of an item that a block works on.
 struct Part {
   int item, slab, begin, end;
   __device__ Part(const Sizes& s, int block) : item(block / s.slabs), slab(block % s.slabs) {
@@ -28,7 +28,7 @@ struct Part {
   }
 };
 
-// use(p, get(p)) for p = begin, begin + step, ... < end, several loads under way at a time.
+// use(p, get(p)) for p = begin, begin + step, ... < end, with several loads in flight.
 template <int kAhead, class Get, class Use>
 __device__ inline void for_pixels(int begin, int end, int step, const Get& get, const Use& use) {
   int p = begin;
@@ -42,7 +42,7 @@ __device__ inline void for_pixels(int begin, int end, int step, const Get& get, 
   for (; p < end; p += step) use(p, get(p));
 }
 
-// total[c] = the sum of the block's values of channel c. `lanes` is shared, V floats for each thread.
+// total[c] = the sum of the block's values of channel c. `lanes` is shared memory, V floats per thread.
 template <int V>
 __device__ inline void sum_lanes(const Lane<V>& lane, int channels, const float (&value)[V], float* lanes,
                                  float* scratch, float* total) {
@@ -56,13 +56,13 @@ __device__ inline void sum_lanes(const Lane<V>& lane, int channels, const float 
 template <class T>
 __device__ inline float sigmoid(float z) {
   if constexpr (std::is_same_v<T, float>) return 1.0f / (1.0f + expf(-z));
-  return __fdividef(1.0f, 1.0f + __expf(-z));  // good to 1e-6, far below the 2e-3 that bfloat16 keeps
+  return __fdividef(1.0f, 1.0f + __expf(-z));  // accurate to 1e-6, far below bfloat16's 2e-3
 }
 
 // ---- forward ----------------------------------------------------------------------------------------------------
 
-// A number near each channel's mean, the same for all slabs: sums about it lose no digits to a common offset. Four
-// pixels away from the corner, added in pairs, so that equal ones give themselves.
+// A number near each channel's mean, the same for all slabs: sums about it lose no digits to a common offset. It is the
+// mean of four pixels away from the corner, added in pairs so that equal values are reproduced exactly.
 template <class T, int V>
 __device__ inline void find_pivot(const T* x, const Sizes& s, const Lane<V>& lane, float (&pivot)[V]) {
   float value[4][V];
@@ -75,7 +75,7 @@ __device__ inline void find_pivot(const T* x, const Sizes& s, const Lane<V>& lan
   for (int i = 0; i < V; ++i) pivot[i] = 0.25f * ((value[0][i] + value[1][i]) + (value[2][i] + value[3][i]));
 }
 
-// The sums over pixels begin ... end - 1 of d = x - pivot and d^2, per channel.
+// Per channel, the sums of d = x - pivot and d^2 over pixels begin ... end - 1.
 template <class T, int V>
 __device__ inline void forward_sums(const T* x, const Sizes& s, const Lane<V>& lane, int begin, int end,
                                     const float (&pivot)[V], float* lanes, float* scratch, float* sum, float* squares) {
@@ -99,8 +99,8 @@ __device__ inline void forward_sums(const T* x, const Sizes& s, const Lane<V>& l
   sum_lanes(lane, s.channels, total_squares, lanes, scratch, squares);
 }
 
-// Mean and rstd of each group, from the whole item's sums per channel, which are overwritten. All pointers but
-// pivot and shift (the item's rows; shift may be null) are shared. Ends with a barrier.
+// Mean and rstd of each group, from the whole item's sums per channel, which are overwritten. pivot and shift (may be
+// null) are the item's rows; all other pointers are shared memory. Ends with a barrier.
 __device__ inline void group_statistics(const Sizes& s, float eps, const float* pivot, const float* shift, float* sum,
                                         float* squares, float* mean, float* rstd) {
   const int per_group = s.channels / s.groups;
@@ -109,7 +109,7 @@ __device__ inline void group_statistics(const Sizes& s, float eps, const float* 
     const int first = c - c % per_group;
     const float off = sum[c] / P;
     squares[c] = fmaxf(fmaf(-sum[c], off, squares[c]), 0.0f);
-    // The channel's mean less what its group's first channel has for a pivot: small differences, digits kept.
+    // The channel's mean relative to the pivot of its group's first channel: small differences keep their digits.
     sum[c] = (pivot[c] - pivot[first]) + off + (shift == nullptr ? 0.0f : shift[c] - shift[first]);
   }
   __syncthreads();
@@ -129,7 +129,7 @@ __device__ inline void group_statistics(const Sizes& s, float eps, const float* 
   __syncthreads();
 }
 
-// z = scale (x - center) + beta for the thread's channels. mean and rstd are the item's rows, shift too.
+// z = scale (x - center) + beta for the thread's channels. mean, rstd and shift are the item's rows.
 template <int V>
 struct Affine {
   float center[V], scale[V], beta[V];
@@ -173,7 +173,7 @@ __device__ inline const float* row_of(const float* rows, int item, int length) {
   return rows == nullptr ? nullptr : rows + int64_t{item} * length;
 }
 
-// Shared memory is dealt out in floats, in the order of the calls.
+// Hands out shared memory in floats, in call order.
 struct Shared {
   float* next;
   __device__ float* take(int count) {
@@ -187,7 +187,7 @@ struct Shared {
   }
 };
 
-extern __shared__ float4 shared_memory[];  // float4 for its alignment
+extern __shared__ float4 shared_memory[];  // float4 for alignment
 
 template <class T, int V>
 __global__ void __launch_bounds__(kMaxThreads<V>)
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(kMaxThreads<V>)
   float* mean = shared.take(s.groups);
   float* rstd = shared.take(s.groups);
   const Lane<V> lane(s.channels);
-  // Backwards: what the kernel before read last is still in cache.
+  // Backwards: what the previous kernel read last is still in cache.
   const Part part(s, static_cast<int>(gridDim.x - 1 - blockIdx.x));
   const float* shift = row_of(weights.shift, part.item, s.channels);
   const float* from = partial + int64_t{part.item} * s.slabs * 3 * s.channels;
@@ -283,7 +283,7 @@ __device__ inline float gradient_of_z(float dy, float z) {
   return dy * (s * fmaf(z, 1.0f - s, 1.0f));
 }
 
-// use(p, u, dz) for the thread's channels of each of its pixels, with u = x - center and dz = dy act'(z).
+// use(p, u, dz) for each of the thread's pixels, over its channels, with u = x - center and dz = dy act'(z).
 template <class T, int V, bool silu, class Use>
 __device__ inline void for_gradients(const T* dy, const T* x, const Sizes& s, const Lane<V>& lane, int begin, int end,
                                      const Affine<V>& affine, const Use& use) {
@@ -308,7 +308,7 @@ __device__ inline void for_gradients(const T* dy, const T* x, const Sizes& s, co
       });
 }
 
-// The sums over pixels begin ... end - 1 of dz, dz u and u per channel, into three rows of `sums`.
+// Per channel, the sums of dz, dz u and u over pixels begin ... end - 1, into three rows of `sums`.
 template <class T, int V, bool silu>
 __device__ inline void backward_sums(const T* dy, const T* x, const Sizes& s, const Lane<V>& lane, int begin, int end,
                                      const Affine<V>& affine, float* lanes, float* scratch, float* sums) {
@@ -328,7 +328,7 @@ __device__ inline void backward_sums(const T* dy, const T* x, const Sizes& s, co
   sum_lanes(lane, s.channels, sum_u, lanes, scratch, sums + 2 * s.channels);
 }
 
-// The means over each group of gamma dz and gamma dz xhat, from the whole item's sums. Ends with a barrier.
+// The means of gamma dz and gamma dz xhat over each group, from the whole item's sums. Ends with a barrier.
 __device__ inline void group_means(const Sizes& s, const float* gamma, const float* rstd, const float* sums,
                                    float* mean_dz, float* mean_dz_xhat) {
   const int per_group = s.channels / s.groups;
@@ -346,7 +346,7 @@ __device__ inline void group_means(const Sizes& s, const float* gamma, const flo
   __syncthreads();
 }
 
-// What one item gives to the gradients of the parameters. dshift, the sum of dx over pixels, needs no pass over dx.
+// One item's contribution to the parameter gradients. dshift, the sum of dx over pixels, needs no pass over dx.
 __device__ inline void write_sums(const Sizes& s, int item, const float* gamma, const float* rstd, const float* sums,
                                   const float* mean_dz, const float* mean_dz_xhat, const GroupNormSums& out) {
   const int per_group = s.channels / s.groups;
@@ -467,7 +467,7 @@ Sizes sizes_of(const GroupNormShape& shape, const GroupNormPlan& plan) {
           static_cast<int>(plan.span), static_cast<int>(plan.slabs)};
 }
 
-// As cuda::dispatch, with a constant for the activation.
+// Like cuda::dispatch, with a constant for the activation.
 template <class Run>
 void dispatch(bool half, bool wide, bool silu, const Run& run) {
   cuda::dispatch(half, wide, [&](auto type, auto width) {
@@ -475,7 +475,7 @@ void dispatch(bool half, bool wide, bool silu, const Run& run) {
   });
 }
 
-// A block that takes a whole item must keep a multiprocessor busy alone.
+// A block that processes a whole item must keep a multiprocessor busy on its own.
 int threads_for(int channels, int V, bool whole) { return cuda::threads_for(channels / V, whole ? 512 : 256); }
 
 int floats_of_scratch(int threads, int channels) { return threads > channels ? threads : channels; }

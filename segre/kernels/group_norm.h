@@ -1,13 +1,13 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/core/torch.h"
 
-// Group normalisation of channels-last images with what surrounds it in a residual block, in one pass each way:
+// Group normalisation of channels-last images, fused with its neighbours in a residual block, in one pass each way:
 //
 //   y = act(gamma (x + shift - mean) rstd + beta),   act = SiLU or nothing
 //
-// mean and rstd = 1/sqrt(variance + eps) are taken per item and group of channels. `shift` is what the layer before
-// leaves to be added: its bias and the embedding of time.
+// mean and rstd = 1/sqrt(variance + eps) are per item and group of channels. `shift` is what the previous layer leaves
+// to be added: its bias and the time embedding.
 
 namespace segre::kernels {
 
@@ -23,21 +23,21 @@ struct GroupNormBackward {
   torch::Tensor dx;      ///< [N, P, C]  in x's type
   torch::Tensor dgamma;  ///< [C]        float32
   torch::Tensor dbeta;   ///< [C]        float32
-  torch::Tensor dshift;  ///< [N, C]     float32; undefined where there is no shift
+  torch::Tensor dshift;  ///< [N, C]     float32; undefined without shift
 };
 
-/// Whether the fused kernels serve this x [N, P, C]: float32 on the CPU; float32 or bfloat16 on CUDA with at most 1024
-/// channels, where the build has CUDA. Otherwise group_norm_plain does.
+/// Whether the fused kernels support this x [N, P, C]: float32 on the CPU or, in CUDA builds, float32 or bfloat16 on
+/// CUDA with at most 1024 channels. Otherwise use group_norm_plain.
 bool group_norm_serves(const torch::Tensor& x);
 
 /// The fused forward pass.
 ///   x [N, P, C] contiguous; gamma, beta [C] float32; shift [N, C] float32 or undefined; groups divides C.
 /// Statistics and sums are float32 or better and added in a fixed order: the bits depend on neither threads nor timing.
-/// Throws Error where shapes or types do not fit. Twin: group_norm_plain.
+/// Throws Error if shapes or types do not match. Twin: group_norm_plain.
 GroupNormForward group_norm_forward(const torch::Tensor& x, const torch::Tensor& gamma, const torch::Tensor& beta,
                                     const torch::Tensor& shift, int64_t groups, bool silu, double eps = kGroupNormEps);
 
-/// Its gradient at dy [N, P, C]; mean and rstd are what the forward pass gave, everything else is computed from x.
+/// Its gradient at dy [N, P, C]; mean and rstd come from the forward pass, everything else is computed from x.
 GroupNormBackward group_norm_backward(const torch::Tensor& dy, const torch::Tensor& x, const torch::Tensor& gamma,
                                       const torch::Tensor& beta, const torch::Tensor& shift, const torch::Tensor& mean,
                                       const torch::Tensor& rstd, bool silu);

@@ -9,16 +9,16 @@
 #include "segre/core/simd.h"
 #include "segre/kernels/group_norm_parts.h"
 
-// Loops run over the channels of a pixel, which lie side by side, so they vectorise for any number of channels per
-// group, and every instruction set gives the same bits.
+// Loops run over the channels of a pixel, which are contiguous, so they vectorise for any number of channels per group,
+// and every instruction set gives the same bits.
 
 namespace segre::kernels::detail {
 namespace {
 
-constexpr int64_t kChunk = 64;  // pixels summed in float32 before double takes over
+constexpr int64_t kChunk = 64;  // pixels summed in float32 before switching to double
 
-// The sums over pixels of d = x - pivot and of d^2. Eight pixels at a time, so that the running sums are seldom loaded
-// and stored.
+// The sums of d = x - pivot and d^2 over pixels, eight pixels at a time so that the running sums are rarely loaded and
+// stored.
 SEGRE_MULTIVERSION
 void sum_pixels(const float* __restrict x, int64_t pixels, int64_t C, const float* __restrict pivot,
                 float* __restrict sum, float* __restrict squares) {
@@ -41,14 +41,14 @@ void sum_pixels(const float* __restrict x, int64_t pixels, int64_t C, const floa
     }
 }
 
-// 1 + e^-z to 3e-7 (1 + |z|), with z cut off at +-87: scalar_math::exp holds its relative error further out and costs
-// half as much again, which here is most of the time. Callers multiply by z, so NaN stays NaN.
+// 1 + e^-z to 3e-7 (1 + |z|), with z clamped to +-87. scalar_math::exp keeps its relative error further out but costs
+// half as much again, and most of the time is spent here. Callers multiply by z, so NaN stays NaN.
 [[gnu::always_inline]] inline float one_plus_exp_minus(float z) {
-  constexpr float kRound = 12582912.0f;  // 1.5 2^23: adding it rounds to an integer, found in the low bits
+  constexpr float kRound = 12582912.0f;  // 1.5 2^23: adding it rounds to an integer in the low bits
   const float t = (z < -87.0f ? -87.0f : (z > 87.0f ? 87.0f : z)) * -1.44269504f;
   const float shifted = t + kRound;
   const float f = t - (shifted - kRound);  // in [-1/2, 1/2]
-  // 2^f, interpolated where Chebyshev's polynomial vanishes: relative error 2e-7.
+  // 2^f, interpolated at the Chebyshev nodes: relative error 2e-7.
   float p = 1.33908634e-3f;
   p = p * f + 9.67603192e-3f;
   p = p * f + 5.55035711e-2f;
@@ -105,7 +105,7 @@ void gradient_rows(float* __restrict dz, const float* __restrict dy, const float
   }
 }
 
-// In place: dx = scale dz + slope (x - center) + offset, where dx holds dz.
+// In place: dx = scale dz + slope (x - center) + offset, where dx initially holds dz.
 SEGRE_MULTIVERSION
 void finish_rows(float* __restrict dx, const float* __restrict x, int64_t rows, int64_t width,
                  const float* __restrict center, const float* __restrict scale, const float* __restrict slope,
@@ -114,7 +114,7 @@ void finish_rows(float* __restrict dx, const float* __restrict x, int64_t rows, 
     for (int64_t c = 0; c < width; ++c) dx[c] = scale[c] * dx[c] + (slope[c] * (x[c] - center[c]) + offset[c]);
 }
 
-// Rows of several pixels each: with few channels a loop over one pixel's is over before it has paid for its start.
+// Rows of several pixels each: with few channels, a loop over one pixel is too short to pay for its overhead.
 struct Rows {
   explicit Rows(const GroupNormShape& shape)
       : repeat(std::max<int64_t>(1, std::min(shape.pixels, kWide / shape.channels))),
@@ -122,13 +122,13 @@ struct Rows {
         full(shape.pixels / repeat),
         rest(shape.pixels % repeat) {}
   static constexpr int64_t kWide = 256;
-  int64_t repeat;  ///< pixels of a row
-  int64_t width;   ///< numbers of a row
+  int64_t repeat;  ///< pixels per row
+  int64_t width;   ///< numbers per row
   int64_t full;    ///< whole rows
-  int64_t rest;    ///< pixels after them
+  int64_t rest;    ///< pixels left over
 };
 
-// Copies the first C numbers to the rest of a row.
+// Repeats the first C numbers over the rest of a row.
 void tile(std::vector<float>& row, int64_t C) {
   for (size_t k = static_cast<size_t>(C); k < row.size(); ++k) row[k] = row[k - static_cast<size_t>(C)];
 }
@@ -154,7 +154,7 @@ struct Affine {
 };
 
 // Mean and sum of squared deviations per channel of one item [P, C]. Each chunk is summed about its own first pixel,
-// which takes the common offset away before it can cost digits; chunks are merged in double (Chan, Golub and LeVeque
+// which removes the common offset before it can cost digits; chunks are merged in double (Chan, Golub and LeVeque
 // 1979).
 struct Moments {
   Moments(const float* x, int64_t P, int64_t C) : mean(static_cast<size_t>(C), 0.0), squares(mean.size(), 0.0) {
@@ -207,7 +207,7 @@ void forward_item(const GroupNormShape& shape, const float* x, const GroupNormWe
   run(rows.full * rows.width, rows.rest, C);
 }
 
-// Sums over pixels per channel, folded from rows of several pixels and from chunks of rows, in double.
+// Sums over pixels per channel, accumulated in double from chunks of multi-pixel rows.
 struct Sums {
   Sums(int64_t C, const Rows& rows) : total(static_cast<size_t>(C), 0.0), row(static_cast<size_t>(rows.width), 0.0f) {}
   void fold() {
@@ -241,7 +241,7 @@ void backward_item(const GroupNormShape& shape, const float* dy, const float* x,
     double mean_dz_xhat = 0.0;  // of gamma dz xhat
     for (int64_t c = g * per_group; c < (g + 1) * per_group; ++c) {
       const auto k = static_cast<size_t>(c);
-      dz_u.total[k] *= r;  // now the sums with xhat = r u
+      dz_u.total[k] *= r;  // now sums with xhat = r u
       u.total[k] *= r;
       mean_dz += weights.gamma[c] * dz.total[k] / (P * static_cast<double>(per_group));
       mean_dz_xhat += weights.gamma[c] * dz_u.total[k] / (P * static_cast<double>(per_group));

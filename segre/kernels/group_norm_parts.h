@@ -1,7 +1,7 @@
-#pragma once
+#pragma once  // internal
 
-// What group_norm.cpp hands to its loops on the CPU (group_norm_cpu.cpp) and its kernels on CUDA (group_norm.cu):
-// shapes and raw pointers. No tensors, so that nvcc need not read LibTorch.
+// The interface between group_norm.cpp and its CPU loops (group_norm_cpu.cpp) and CUDA kernels (group_norm.cu): shapes
+// and raw pointers, no tensors, so that nvcc does not have to parse LibTorch.
 
 #include <cstdint>
 
@@ -19,11 +19,11 @@ struct GroupNormWeights {
   const float* shift;
 };
 
-/// Results of the backward pass beside dx, all float32.
+/// Results of the backward pass besides dx, all float32.
 struct GroupNormSums {
   float* dz;       ///< [N, C]  sum over pixels of dz: dbeta is its sum over items
   float* dz_xhat;  ///< [N, C]  sum over pixels of dz xhat: dgamma is its sum over items
-  float* dshift;   ///< [N, C]  null where there is no shift
+  float* dshift;   ///< [N, C]  null without shift
 };
 
 void group_norm_forward_cpu(const GroupNormShape& shape, const float* x, const GroupNormWeights& weights, double eps,
@@ -34,19 +34,19 @@ void group_norm_backward_cpu(const GroupNormShape& shape, const float* dy, const
 
 /// How CUDA divides the work.
 struct GroupNormPlan {
-  bool whole;    ///< one block takes a whole item through both phases; otherwise each phase is a kernel
-  int64_t span;  ///< pixels of a slab, the part of an item that one block takes
+  bool whole;    ///< one block runs both phases of an item; otherwise each phase is a kernel
+  int64_t span;  ///< pixels per slab, the part of an item that one block works on
   int64_t slabs;
 };
 
 inline constexpr int64_t kGroupNormMaxChannels = 1024;
 
-/// `bytes` is the size of one number of x. A whole item per block pays where the second read finds it in cache and the
+/// `bytes` is the size of one number of x. A whole item per block pays off if the second read finds it in cache and the
 /// items alone fill the device.
 inline GroupNormPlan group_norm_plan(const GroupNormShape& shape, int64_t bytes) {
   constexpr int64_t kCachedBytes = 100 << 10;
   constexpr int64_t kFullItems = 96;
-  constexpr int64_t kBlocks = 4 * 132;     // four blocks for each multiprocessor of an H100 or H200
+  constexpr int64_t kBlocks = 4 * 132;     // four blocks per multiprocessor of an H100 or H200
   constexpr int64_t kMaxSlabs = 64;        // every block of the second phase reads the sums of all slabs
   constexpr int64_t kMinSlabBytes = 4096;  // a block's threads read 16 bytes each at a time
   const int64_t item_bytes = shape.pixels * shape.channels * bytes;
@@ -59,15 +59,15 @@ inline GroupNormPlan group_norm_plan(const GroupNormShape& shape, int64_t bytes)
   return {false, span, up(shape.pixels, span)};
 }
 
-/// Device memory the kernels write in between, all float32: partial sums [N, slabs, 3, C] and pivots [N, C]. Unused
-/// (and may be null) where the plan is `whole`.
+/// Device memory for intermediate results, all float32: partial sums [N, slabs, 3, C] and pivots [N, C]. Unused (and
+/// may be null) if the plan is `whole`.
 struct GroupNormScratch {
   float* partial;
   float* pivot;
 };
 
-/// x and y (dy, dx) are float32 or bfloat16, as `bf16` says. Launch on `cuda_stream` and return; they neither allocate
-/// nor wait, so that a CUDA graph may capture them.
+/// x and y (dy, dx) are bfloat16 if `bf16`, else float32. Both functions launch on `cuda_stream` and return; they
+/// neither allocate nor wait, so that a CUDA graph can capture them.
 void group_norm_forward_cuda(const GroupNormShape& shape, const GroupNormPlan& plan, bool bf16, const void* x,
                              const GroupNormWeights& weights, float eps, void* y, float* mean, float* rstd,
                              const GroupNormScratch& scratch, void* cuda_stream);

@@ -42,7 +42,7 @@ using Accumulator = std::array<float, kLanes>;
   return total;
 }
 
-// Comparisons only, so lanes and order change nothing.
+// Comparisons only, so lanes and order do not matter.
 [[gnu::always_inline]] inline float max(const float* x, int64_t count) {
   float largest = x[0];
   int64_t j = 0;
@@ -135,7 +135,7 @@ void velocity_row(float* out, const float* message, const float* v, const int64_
   }
 }
 
-// Rows per task: enough work to pay for handing it to a thread.
+// Rows per task: enough work to be worth handing to a thread.
 int64_t grain(int64_t row_length) { return std::max<int64_t>(1, (1 << 14) / row_length); }
 
 void require_rows(const torch::Tensor& x, const Space& space) {

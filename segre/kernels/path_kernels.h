@@ -1,15 +1,15 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/core/rng.h"
 #include "segre/space/space.h"
 
-// Fused CPU loops of the training and sampling steps, float32. Each does in one pass over a row what its twin
-// does in several tensor operations; tests/kernels compare them. Rows are [S] with the labels of variable i at
-// offset(i) ... offset(i+1)-1, so mixed c_i need nothing special.
+// Fused CPU loops of the training and sampling steps, float32. Each does in one pass over a row what its twin does in
+// several tensor operations; tests/kernels compares them. Rows are [S] with the labels of variable i at offset(i) ...
+// offset(i+1)-1, so mixed c_i need no special treatment.
 
 namespace segre::kernels {
 
-/// Whether the kernels serve tensors like this one: float32 on the CPU.
+/// Whether the kernels support tensors like this one: float32 on the CPU.
 bool serves(const torch::Tensor& x);
 
 /// In place: noise[b] = a[b] u_beta + s[b] Pi0 noise[b], with u_beta = kappa_i (e_beta_i - 1/c_i).
@@ -29,7 +29,7 @@ struct CrossEntropy {
   torch::Tensor gradient;  ///< [B, S]  d(sum_b weight[b] loss[b]) / d message
 };
 
-/// Twin: log_lift and pick, differentiated. `scale` of length 0 adds nothing to the message.
+/// Twin: log_lift and pick, differentiated. An empty `scale` adds nothing to the message.
 CrossEntropy cross_entropy(const torch::Tensor& message, const torch::Tensor& v, const Space& space,
                            const torch::Tensor& scale, const torch::Tensor& kappa, const torch::Tensor& labels,
                            const torch::Tensor& weight);

@@ -6,7 +6,7 @@
 namespace segre {
 namespace {
 
-// Any q serves; this one keeps its logarithm finite where a network gives a label no probability at all.
+// Any q works; this floor keeps its logarithm finite if a network gives a label no probability at all.
 constexpr double kLeastProbability = 1e-6;
 
 }  // namespace

@@ -10,15 +10,15 @@ namespace segre {
 ///   D_i = kappa_i (softmax(e_i + log q_i) - 1/c_i),    q(alpha | v_t1) ~ q exp(sum_i e_i),
 ///
 /// and E[-log q(alpha | v_t1)] + int_0^t1 1/2 d/dt(a^2/s^2) E|u_alpha - D|^2 dt = -log q(alpha) holds exactly, for any
-/// q. Estimate less answer has mean 0, so it can be taken off the bound's estimate, and takes its noise along where the
-/// two models are alike. They are alike if q_i is what the model thinks of variable i once the others are half known:
-/// q = the label probabilities at the item's own mean state a u_alpha, less the item's own evidence, at the time when
-/// kappa a/s is kEvidenceStrength. One evaluation per item; the coefficient is 1, so nothing is fitted and nothing is
-/// biased.
+/// q. Estimate minus answer has mean 0, so it can be subtracted from the bound's estimate, and removes noise as far as
+/// the two models are alike. They are alike if q_i is the model's belief about variable i once the others are half
+/// known: q = the label probabilities at the item's own mean state a u_alpha, without the item's own evidence, at the
+/// time when kappa a/s is kEvidenceStrength. One evaluation per item; the coefficient is 1, so nothing is fitted and no
+/// bias is added.
 class IndependentControl {
  public:
-  /// Where q is read off, as the distance between corners kappa a/s in units of the noise. On six binary variables and
-  /// on digits 1.0 to 2.0 are equally good.
+  /// The time at which q is read off, as the distance between corners kappa a/s in units of the noise. On six binary
+  /// variables and on digits, 1.0 to 2.0 work equally well.
   static constexpr double kEvidenceStrength = 1.32;
 
   explicit IndependentControl(Flow flow);
@@ -32,7 +32,7 @@ class IndependentControl {
 
  private:
   Flow flow_;
-  double t_;  // where q is read off
+  double t_;  // the time at which q is read off
 };
 
 }  // namespace segre

@@ -13,16 +13,16 @@
 namespace segre {
 namespace {
 
-constexpr double kFewestEffective = 20.0;  // trajectories that must share a labeling's estimate
+constexpr double kFewestEffective = 20.0;  // minimum effective number of trajectories behind a labeling's estimate
 // Runge-Kutta steps to t1, of equal length in log(1 + a/s), four evaluations each.
 constexpr int64_t kSteps = DirectSimulation::kEvaluationsPerDraw / 4;
-constexpr int64_t kPartsPerBlock = 8;  // of a block's trajectories, each in a group
+constexpr int64_t kPartsPerBlock = 8;  // parts of a block's trajectories, each in one group
 
 void check_direct(const Flow& flow, const torch::Tensor& labels, const DirectOptions& options) {
   check_labels(flow.space, labels);
   if (options.draws < 2) fail_input("draws = ", options.draws, ": expected at least 2");
   if (flow.space.n_labelings(kMaxDirectLabelings) > kMaxDirectLabelings)
-    fail_input("direct simulation has to meet every labeling by chance; the ", flow.space.describe(), " has more than ",
+    fail_input("direct simulation has to hit every labeling by chance; the ", flow.space.describe(), " has more than ",
                kMaxDirectLabelings, ": use the free or the path bound");
 }
 
@@ -73,18 +73,15 @@ void DirectSimulation::add(int64_t draws) {
   require_memory(8.0 * (kPartsPerBlock + 1) * static_cast<double>(n_blocks) * static_cast<double>(hot_.size(1) + 8),
                  concat("direct simulation of ", draws, " trajectories"), torch::kCPU);
   std::vector<Sums> blocks(n_blocks);
-  const bool on_cpu = flow_.options.device().is_cpu();
-  parallel_for(0, n_blocks, on_cpu ? 1 : std::max<int64_t>(1, n_blocks), [&](int64_t begin, int64_t end) {
+  for_each_block(n_blocks, flow_.options.device().is_cpu(), [&](int64_t block) {
     const torch::NoGradGuard no_grad_here;
-    for (int64_t block = begin; block < end; ++block) {
-      const auto log_p =
-          log_probabilities(static_cast<uint64_t>(n_draws_ + block * rows), std::min(rows, draws - block * rows));
-      for (const auto& part : log_p.tensor_split(kPartsPerBlock)) {
-        blocks[block].counts.push_back(part.size(0));
-        blocks[block].parts.push_back(part.size(0) > 0 ? part.logsumexp(0).cpu() : torch::Tensor());
-      }
-      blocks[block].squares = (2.0 * log_p).logsumexp(0).cpu();
+    const auto log_p =
+        log_probabilities(static_cast<uint64_t>(n_draws_ + block * rows), std::min(rows, draws - block * rows));
+    for (const auto& part : log_p.tensor_split(kPartsPerBlock)) {
+      blocks[block].counts.push_back(part.size(0));
+      blocks[block].parts.push_back(part.size(0) > 0 ? part.logsumexp(0).cpu() : torch::Tensor());
     }
+    blocks[block].squares = (2.0 * log_p).logsumexp(0).cpu();
   });
   for (int64_t block = 0; block < n_blocks; ++block) {
     squares_ = torch::logaddexp(squares_, blocks[block].squares);
@@ -105,7 +102,7 @@ ItemScores DirectSimulation::scores() const {
   const auto log_p = sums_.logsumexp(0) - std::log(K);
   // Relative variance of a draw: E p^2 / (E p)^2 - 1.
   const auto relative = ((squares_ - std::log(K) - 2.0 * log_p).exp() - 1.0).clamp_min(0.0);
-  // A labeling that a few trajectories decide has an error that cannot be told from them.
+  // If a few trajectories dominate a labeling, its error cannot be estimated from them.
   const auto error = (relative / (K - 1.0)).sqrt();
   const auto too_few = K / (relative + 1.0) < kFewestEffective;
   const auto used = (group_draws_ > 0.0).nonzero().squeeze(1);

@@ -7,20 +7,20 @@ namespace segre {
 
 struct DirectOptions {
   int64_t draws = 100'000;  ///< trajectories simulated
-  double t1 = 0.0;          ///< where labels are read; 0: the decision time
-  bool matched = true;      ///< read by the matched readout; else W = softmax(v), as the paper writes it
+  double t1 = 0.0;          ///< when labels are read; 0: at the decision time
+  bool matched = true;      ///< use the matched readout; otherwise W = softmax(v), as in the paper
   uint64_t seed = 1;
 };
 
-/// Largest number of labelings of a space in which direct simulation is offered: it has to meet every one of them.
+/// Maximum number of labelings for direct simulation, which has to hit each of them.
 inline constexpr int64_t kMaxDirectLabelings = 1 << 16;
 
 /// The paper's joint representation p_alpha = E[T(W)_alpha], simulated: trajectories of the flow run from noise to t1,
-/// and log T(W)_alpha = sum_i log W_{i, alpha_i} is averaged over them in the log domain. An unbiased estimate of p, no
-/// bound; the error grows as labelings get rare, so it serves small spaces only (InputError otherwise), and is NaN if
-/// too few trajectories came near a labeling to know it. The same trajectories serve all items: ItemScores::shared says
-/// how the items' errors hang together. Their noise is a stream of its own, so samples of the same seed are independent
-/// of them.
+/// and log T(W)_alpha = sum_i log W_{i, alpha_i} is averaged over them in the log domain. An unbiased estimate of p,
+/// not a bound. The error grows as labelings get rare, so it is for small spaces only (InputError otherwise), and is
+/// NaN if too few trajectories come near a labeling to estimate it. All items share the same trajectories:
+/// ItemScores::shared describes how their errors are correlated. The noise has its own stream, so it is independent of
+/// samples with the same seed.
 class DirectSimulation {
  public:
   /// labels [N, n] int64.
@@ -29,10 +29,10 @@ class DirectSimulation {
   /// Evaluations of the network that a trajectory takes.
   static constexpr int64_t kEvaluationsPerDraw = 128;
 
-  /// Runs so many more trajectories. Error if the flow leads to numbers that are not finite.
+  /// Runs `draws` more trajectories. Error if the flow produces non-finite numbers.
   void add(int64_t draws);
   int64_t draws() const { return n_draws_; }
-  /// At least two trajectories.
+  /// Requires at least two trajectories.
   ItemScores scores() const;
 
  private:

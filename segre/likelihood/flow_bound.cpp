@@ -12,8 +12,8 @@
 namespace segre {
 namespace {
 
-constexpr double kMostSteps = 1e4;                       // from one node to the next; usual are a few
-constexpr uint64_t kDrawStride = 0x9e3779b97f4a7c15ULL;  // odd: keeps the signs' seeds of an item's draws apart
+constexpr double kMostSteps = 1e4;                       // from one node to the next; a few are typical
+constexpr uint64_t kDrawStride = 0x9e3779b97f4a7c15ULL;  // odd: keeps the seeds of an item's draws distinct
 
 torch::Tensor standard_error(const torch::Tensor& values) {  // [N, K] -> [N]
   if (values.size(1) < 2)
@@ -21,10 +21,10 @@ torch::Tensor standard_error(const torch::Tensor& values) {  // [N, K] -> [N]
   return values.std(1) / std::sqrt(static_cast<double>(values.size(1)));
 }
 
-// What quadrature adds to an item's mean, from the distances between its two rules over the draws: [N, K] -> [N]. The
-// 15-node rule is better than its distance from the 7-node rule says, so this errs on the safe side. With probes most
-// of the distance is their noise, which averages out and is part of the draws' own scatter: only what exceeds twice its
-// standard error counts.
+// Quadrature error of an item's mean, from the distances between the two rules over the draws: [N, K] -> [N]. The
+// 15-node rule is better than its distance from the 7-node rule suggests, so this errs on the safe side. With probes
+// most of the distance is their noise, which averages out and is part of the draws' own scatter: only what exceeds
+// twice its standard error counts.
 torch::Tensor systematic_part(const torch::Tensor& distances, bool exact_trace) {
   const auto mean = distances.mean(1);
   if (exact_trace || distances.size(1) < 2) return mean;
@@ -54,8 +54,8 @@ FlowBound::FlowBound(Flow flow, const FlowBoundOptions& options)
 }
 
 void FlowBound::make_nodes() {
-  // Panels of equal length in w = log(1 + sigma), sigma = a/s: close to t where t1 is early, and fine enough where it
-  // is late and sigma large.
+  // Panels of equal length in w = log(1 + sigma), sigma = a/s: close to t if t1 is early, and fine enough if it is late
+  // and sigma is large.
   const auto end = flow_.path->at(t1_);
   const double length = std::log1p(end.a / end.s) / static_cast<double>(options_.panels);
   const auto& rule = kronrod_rule();
@@ -66,7 +66,7 @@ void FlowBound::make_nodes() {
       nodes_.push_back({flow_.path->time_at(sigma), scale * rule.weights[k], scale * rule.gauss_weights[k]});
     }
   }
-  for (size_t k = 0; k < nodes_.size(); ++k)  // what takes too many is said before any work
+  for (size_t k = 0; k < nodes_.size(); ++k)  // fails before any work if there are too many
     steps_between(nodes_[k].t, k + 1 < nodes_.size() ? nodes_[k + 1].t : t1_);
 }
 
@@ -120,8 +120,8 @@ torch::Tensor FlowBound::weigh(const Rows& rows) const {
 
 int64_t FlowBound::steps_between(double from, double to) const {
   if (options_.proposal == ProposalKind::path) return options_.steps_per_node;
-  // States of the ball may lie where the flow, backwards, is drawn to the border between two labels, with the rate
-  // kappa^2 sigma/2: Runge-Kutta steps must stay below 2.8 of its inverse.
+  // From some states of the ball the backward flow is drawn to the border between two labels at rate kappa^2 sigma/2:
+  // Runge-Kutta steps must stay below 2.8 times its inverse.
   const auto high = flow_.path->at(to);
   const auto low = flow_.path->at(from);
   const double kappa = flow_.path->corner_scale(flow_.space.max_labels());
@@ -129,7 +129,7 @@ int64_t FlowBound::steps_between(double from, double to) const {
   const double length = (sigma - low.a / low.s) * 0.5 * kappa * kappa * sigma;
   if (!(length < kMostSteps))
     fail_input("t1 = ", t1_, ": from there the ball takes ", length, " steps between two times, at most ", kMostSteps,
-               " are taken; choose an earlier t1, or --bound path");
+               " are taken; choose an earlier t1, or the path bound");
   return std::max(options_.steps_per_node, static_cast<int64_t>(std::ceil(length)));
 }
 
@@ -160,7 +160,7 @@ torch::Tensor FlowBound::trajectory_error(const torch::Tensor& v) const {
   return (arrive(1) - arrive(2)) * (16.0 / 15.0);
 }
 
-// Rows [item, draw] in blocks; on the CPU a block never holds two items, so that each is computed as if alone.
+// Splits rows [item, draw] into blocks; on the CPU a block never mixes items, so each is computed separately.
 std::vector<FlowBound::Span> FlowBound::blocks_of(int64_t n_items, int64_t n_draws) const {
   const int64_t most = rows_per_block(flow_);
   const int64_t together = flow_.options.device().is_cpu() ? n_draws : n_items * n_draws;
@@ -171,7 +171,7 @@ std::vector<FlowBound::Span> FlowBound::blocks_of(int64_t n_items, int64_t n_dra
   return spans;
 }
 
-// [count, 3]: log weight, distance between the two rules, and for an item's draw 0 the error of its trajectory.
+// [count, 3]: log weight, distance between the two rules and, for draw 0 of an item, the error of its trajectory.
 torch::Tensor FlowBound::results_of(const Span& span, const torch::Tensor& labels, const std::vector<uint64_t>& seeds,
                                     int64_t first_draw, int64_t n_draws) const {
   std::vector<int64_t> items;
@@ -200,19 +200,16 @@ LogWeights FlowBound::draws(const torch::Tensor& labels, int64_t first, int64_t 
   const torch::NoGradGuard no_grad;
   check_labels(flow_.space, labels);
   if (first < 0 || count < 1)
-    fail_input(count, " draws from number ", first, " were asked for, 1 or more from 0 up were expected");
+    fail_input(count, " draws starting at ", first, " requested, expected 1 or more, starting at 0 or above");
   constexpr double kBytesPerDraw = 5 * 8;  // three results, and a place in a span
   require_memory(kBytesPerDraw * static_cast<double>(labels.size(0)) * static_cast<double>(count),
                  concat(count, " draws of each of ", labels.size(0), " items"), torch::kCPU);
   const auto seeds = item_seeds(labels, options_.seed);
   const auto spans = blocks_of(labels.size(0), count);
-  const auto n_spans = static_cast<int64_t>(spans.size());
   auto results = torch::empty({labels.size(0) * count, 3}, torch::kFloat64);
-  const int64_t grain = flow_.options.device().is_cpu() ? 1 : std::max<int64_t>(1, n_spans);
-  parallel_for(0, n_spans, grain, [&](int64_t begin, int64_t end) {
+  for_each_block(static_cast<int64_t>(spans.size()), flow_.options.device().is_cpu(), [&](int64_t k) {
     const torch::NoGradGuard no_grad_here;
-    for (int64_t k = begin; k < end; ++k)
-      results.narrow(0, spans[k].first, spans[k].count).copy_(results_of(spans[k], labels, seeds, first, count));
+    results.narrow(0, spans[k].first, spans[k].count).copy_(results_of(spans[k], labels, seeds, first, count));
   });
   if (!results.isfinite().all().item<bool>())
     fail("the flow led to weights that are not finite; the model's weights may be damaged");
@@ -246,7 +243,7 @@ void require_exact_trace(const TraceOptions& trace) {
   fail_input(
       "log-mean-exp of weights needs the exact trace: the noise of probes sits inside the exponential and the result "
       "is "
-      "no bound; choose --trace exact, or --average mean");
+      "not a bound; choose the exact trace, or the mean");
 }
 
 ItemScores mean_of_weights(const LogWeights& weights) {

@@ -11,7 +11,7 @@ struct FlowBoundOptions {
   ProposalKind proposal = ProposalKind::path;
   TraceOptions trace{};
   int64_t draws = 4;           ///< states drawn per item
-  double t1 = 0.0;             ///< where labels are read; 0: the decision time
+  double t1 = 0.0;             ///< when labels are read; 0: at the decision time
   double mass = 0.8;           ///< of the balls, over all variables
   int64_t panels = 2;          ///< of the divergence's quadrature, 15 nodes each
   int64_t steps_per_node = 1;  ///< Runge-Kutta steps between two nodes of the divergence's quadrature
@@ -22,16 +22,16 @@ struct FlowBoundOptions {
 struct LogWeights {
   torch::Tensor values;      ///< [N, draws] float64 on the CPU
   torch::Tensor distances;   ///< [N, draws] float64: between the two quadrature rules
-  torch::Tensor trajectory;  ///< [N] float64: what steps of half the length change, for draw 0; 0 without it
-  TraceOptions trace;        ///< how they were found
+  torch::Tensor trajectory;  ///< [N] float64: effect of halving the steps on draw 0; 0 without that draw
+  TraceOptions trace;        ///< how they were computed
 
-  /// Signed estimate of what integration adds to the mean of an item's weights: [N].
+  /// Signed estimate of the integration error in the mean of an item's weights: [N].
   torch::Tensor integration_error() const;
 };
 
-/// The draws of `second` after those of `first`, of the same items.
+/// Appends the draws of `second` to those of `first`, for the same items.
 LogWeights join_draws(const LogWeights& first, const LogWeights& second);
-/// The items of all parts, one after the other.
+/// Concatenates the items of all parts.
 LogWeights join_items(const std::vector<LogWeights>& parts);
 
 /// The flow's own likelihood, bounded from below by importance sampling:
@@ -39,18 +39,19 @@ LogWeights join_items(const std::vector<LogWeights>& parts);
 ///   log p_alpha >= E_rho[ log nu_t1(v) + log P(alpha | v) - log rho(v) ]
 ///   log nu_t1(v) = log N(x_0) - dim log s_t1 - int_0^t1 alpha tr(dD/dv) dt
 ///
-/// along the flow back from v at t1 to x_0 at 0. The state follows x = v/s in Runge-Kutta steps and meets the nodes of
-/// a Gauss-Kronrod rule, where the trace is taken: few traces, and the rule tells its error.
+/// along the flow back from v at t1 to x_0 at 0. Runge-Kutta steps in x = v/s pass through the nodes of a Gauss-Kronrod
+/// rule, where the trace is evaluated: few traces, and the rule estimates its own error.
 class FlowBound {
  public:
   FlowBound(Flow flow, const FlowBoundOptions& options);
 
-  /// Weights of items [N, n] int64; an item's depend on nothing but the item and the seed.
+  /// Weights of items [N, n] int64; each depends only on the item and the seed.
   LogWeights operator()(const torch::Tensor& labels) const { return draws(labels, 0, options_.draws); }
-  /// The same for draws number first ... first + count - 1, count >= 1. Only draw 0 tells the error of trajectories.
+  /// The same for draws number first ... first + count - 1, count >= 1. Only draw 0 estimates the error of
+  /// trajectories.
   LogWeights draws(const torch::Tensor& labels, int64_t first, int64_t count) const;
   double t1() const { return t1_; }
-  /// What a draw costs in evaluations of the network, a derivative counted as three.
+  /// Cost of a draw in evaluations of the network, counting a derivative as three.
   int64_t evaluations_per_draw() const;
   const FlowBoundOptions& options() const { return options_; }
 
@@ -88,7 +89,7 @@ ItemScores mean_of_weights(const LogWeights& weights);
 /// InputError unless the trace is exact: noise of probes inside an exponential lifts its mean above the likelihood.
 void require_exact_trace(const TraceOptions& trace);
 
-/// log of the mean of the weights: tighter. Refused as by require_exact_trace.
+/// log of the mean of the weights: tighter. InputError as in require_exact_trace.
 ItemScores log_mean_of_weights(const LogWeights& weights);
 
 }  // namespace segre

@@ -56,7 +56,7 @@ FreeBound::Rows FreeBound::draw_rows(const torch::Tensor& labels, const std::vec
   const auto k = static_cast<int64_t>(seeds.size());
   const int64_t pairs = options_.times / 2;
   const int64_t S = flow_.space.n_coordinates();
-  // Two pairs in each of equal shares of the density's probability.
+  // Two pairs per stratum; strata have equal probability under the density.
   auto u = torch::empty({k, pairs});
   auto noise = torch::empty({k, pairs, S}, flow_.options);
   for (int64_t item = 0; item < k; ++item) {
@@ -118,17 +118,15 @@ ItemScores FreeBound::operator()(const torch::Tensor& labels) const {
   const int64_t per_block = items_per_block();
   const int64_t n_blocks = (N + per_block - 1) / per_block;
   std::vector<torch::Tensor> estimates(n_blocks);
-  // On a GPU blocks have a fixed number of rows: one for many items. On the CPU each item is computed as if alone.
+  // On a GPU blocks have a fixed number of rows, one block for many items. On the CPU each item is computed separately.
   const auto all_log_q = device.is_cpu() || N == 0 ? torch::Tensor() : log_q_of(labels.to(device));
-  parallel_for(0, n_blocks, device.is_cpu() ? 1 : std::max<int64_t>(1, n_blocks), [&](int64_t begin, int64_t end) {
+  for_each_block(n_blocks, device.is_cpu(), [&](int64_t block) {
     const torch::NoGradGuard no_grad_here;
-    for (int64_t block = begin; block < end; ++block) {
-      const int64_t first = block * per_block;
-      const int64_t last = std::min(N, first + per_block);
-      const auto some = labels.slice(0, first, last).to(device);
-      const auto log_q = all_log_q.defined() ? all_log_q.slice(0, first, last) : log_q_of(some);
-      estimates[block] = pair_estimates(some, log_q, {seeds.begin() + first, seeds.begin() + last});
-    }
+    const int64_t first = block * per_block;
+    const int64_t last = std::min(N, first + per_block);
+    const auto some = labels.slice(0, first, last).to(device);
+    const auto log_q = all_log_q.defined() ? all_log_q.slice(0, first, last) : log_q_of(some);
+    estimates[block] = pair_estimates(some, log_q, {seeds.begin() + first, seeds.begin() + last});
   });
   if (N == 0) return {.log_p = torch::empty({0}, torch::kFloat64), .std_error = torch::empty({0}, torch::kFloat64)};
   const auto pairs = torch::cat(estimates).cpu();  // [N, pairs]

@@ -9,8 +9,8 @@ namespace segre {
 
 struct FreeOptions {
   int64_t times = 32;   ///< evaluations of the network per item, a multiple of 4
-  double t1 = 0.0;      ///< where labels are read; 0: the decision time
-  bool control = true;  ///< take IndependentControl off the estimate: the same mean, less noise, one evaluation more
+  double t1 = 0.0;      ///< when labels are read; 0: at the decision time
+  bool control = true;  ///< subtract IndependentControl: same mean, less noise, one more evaluation
   uint64_t seed = 1;
 };
 
@@ -19,26 +19,26 @@ struct FreeOptions {
 ///   -log p_alpha <= E[-log P(alpha | v_t1)] + int_0^t1 1/2 d/dt(a^2/s^2) E|u_alpha - D(v_t, t)|^2 dt
 ///
 /// It bounds the likelihood of the stochastic sampler that shares the flow's marginals and is exact for a perfect
-/// model. Any function D gives a valid bound, so also a network in bfloat16. Times are stratified, denser where
-/// `density` says the integrand is large; noise comes in antithetic pairs, two pairs to a stratum, whose difference
-/// gives the error; a control variate takes off what a model of independent variables explains of the noise.
+/// model. Any function D gives a valid bound, including a network in bfloat16. Times are stratified, denser where
+/// `density` puts the integrand; noise comes in antithetic pairs, two pairs per stratum, whose difference gives the
+/// error; a control variate removes the noise explained by a model of independent variables.
 class FreeBound {
  public:
-  /// `density` shapes the choice of times only: every density gives the same bound, a good one with less spread.
+  /// `density` only affects the choice of times: every density gives the same bound, a good one with less spread.
   FreeBound(Flow flow, const TimeDensity& density, const FreeOptions& options);
 
-  /// log_p are unbiased estimates of lower bounds on log p of labels [N, n] int64; an item's depends on nothing but the
-  /// item and the seed. Equal labelings have equal estimates: score each once, see distinct_items.
+  /// log_p are unbiased estimates of lower bounds on log p of labels [N, n] int64; each depends only on the item and
+  /// the seed. Equal labelings have equal estimates, so score each once, see distinct_items.
   ItemScores operator()(const torch::Tensor& labels) const;
   double t1() const { return density_.t1(); }
-  /// How many items to pass at once so that all threads, or the GPU, are busy.
+  /// How many items to pass at once to keep all threads, or the GPU, busy.
   int64_t items_per_call() const;
 
  private:
   struct Rows;  // states of a few items, [item, pair, sign]
   int64_t items_per_block() const;
   Rows draw_rows(const torch::Tensor& labels, const std::vector<uint64_t>& seeds) const;
-  /// Pairs' estimates of -log p for a few items: labels [k, n] on the device, log_q [k, S] of the control (undefined
+  /// Per-pair estimates of -log p for a few items: labels [k, n] on the device, log_q [k, S] of the control (undefined
   /// without it) -> [k, times / 2] float64.
   torch::Tensor pair_estimates(const torch::Tensor& labels, const torch::Tensor& log_q,
                                const std::vector<uint64_t>& seeds) const;

@@ -23,14 +23,14 @@ ProposalDraw draw_from_path(const Space& space, const Path& path, const torch::T
 }
 
 torch::Tensor chi_square_quantile(const torch::Tensor& probability, int64_t dims) {
-  // Above 1 no bracket would ever be wide enough, and of NaN the bisection would make a 0.
+  // Above 1 no bracket would ever be wide enough, and the bisection would turn NaN into 0.
   if (!(probability >= 0.0).logical_and(probability <= 1.0).all().item<bool>())
-    fail("a quantile was asked of a probability that is not between 0 and 1");
+    fail("a quantile needs a probability between 0 and 1");
   const auto shape = torch::full({1}, 0.5 * static_cast<double>(dims), probability.options());
   auto low = torch::zeros_like(probability);
   auto high = torch::full_like(probability, static_cast<double>(dims) + 1.0);
   while ((at::special_gammainc(shape, 0.5 * high) < probability).any().item<bool>()) high = 2.0 * high;
-  for (int k = 0; k < 60; ++k) {  // bisection: to the last bits of float64
+  for (int k = 0; k < 60; ++k) {  // bisection, to the last bits of float64
     const auto middle = 0.5 * (low + high);
     const auto below = at::special_gammainc(shape, 0.5 * middle) < probability;
     low = torch::where(below, middle, low);
@@ -52,7 +52,7 @@ ProposalDraw draw_from_balls(const Space& space, const Path& path, const torch::
     const auto all = torch::full({1}, mass_each, wide.options());
     const double sigma = radius / chi_square_quantile(all, c - 1).sqrt().template item<double>();
     const auto squared = chi_square_quantile(in[1].select(-1, 0) * mass_each, c - 1);  // |offset / sigma|^2
-    // Float32 noise of two labels is equal once in ten million draws and then points nowhere.
+    // Float32 noise of two labels is equal once in ten million draws and then has no direction.
     const auto length = in[0].norm(2, -1, /*keepdim=*/true);
     const auto direction = torch::where(length > 0.0, in[0] / length, tangent_basis(c, wide.options()).select(1, 0));
     const double log_volume =

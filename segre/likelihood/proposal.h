@@ -4,25 +4,25 @@
 
 namespace segre {
 
-/// Where a bound on log p_alpha draws its states: v ~ rho, close to where the flow carries labeling alpha.
+/// How a bound on log p_alpha draws its states: v ~ rho, close to where the flow carries labeling alpha.
 enum class ProposalKind {
   path,  ///< rho = N(a u_alpha, s^2 1), the path itself, with the matched readout: no gap for an exact flow
-  ball,  ///< the paper's: per variable a normal cut off at the ball around the corner inside which argmax gives alpha
+  ball,  ///< the paper's: per variable a normal truncated to the ball around the corner where argmax gives alpha
 };
 
 /// States drawn for labelings, and what their weights need besides the flow's density.
 struct ProposalDraw {
   torch::Tensor v;          ///< [R, S]
-  torch::Tensor log_ratio;  ///< [R] float64: log P(alpha | v) - log rho(v), P the chance that v is read as alpha
+  torch::Tensor log_ratio;  ///< [R] float64: log P(alpha | v) - log rho(v), P the probability that v is read as alpha
 };
 
 /// v ~ N(a u_alpha, s^2 1) at t1 for noise u_0 [R, S], standard normal on T0, and corners u_alpha [R, S].
 ProposalDraw draw_from_path(const Space& space, const Path& path, const torch::Tensor& labels,
                             const torch::Tensor& noise, double t1);
 
-/// The truncated normals of the paper: centre u_alpha, radius kappa/sqrt(2), mass of the normal inside the ball
-/// `mass`^(1/n) per variable, so that it is `mass` over all of them. Directions come from noise [R, S], radii from
-/// uniform numbers [R, n].
+/// The truncated normals of the paper: centre u_alpha, radius kappa/sqrt(2). The mass of the normal inside the ball is
+/// `mass`^(1/n) per variable, so `mass` over all of them. Directions come from noise [R, S], radii from uniform numbers
+/// [R, n].
 ProposalDraw draw_from_balls(const Space& space, const Path& path, const torch::Tensor& labels,
                              const torch::Tensor& noise, const torch::Tensor& uniform, double mass);
 

@@ -3,7 +3,7 @@
 namespace segre {
 namespace {
 
-// Nodes and weights on [-1, 1] of the half with positive nodes, the centre last (Kronrod 1965; tabulated in QUADPACK).
+// Nodes and weights on [-1, 1], the half with positive nodes, centre last (Kronrod 1965; tabulated in QUADPACK).
 constexpr int kHalf = 8;
 constexpr double kNodes[kHalf] = {0.991455371120812639206854697526329, 0.949107912342758524526189684047851,
                                   0.864864423359769072789712788640926, 0.741531185599394439863864773280788,

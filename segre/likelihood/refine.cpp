@@ -7,7 +7,7 @@
 namespace segre {
 namespace {
 
-// Scores items part by part, telling how far it is.
+// Scores items part by part and reports progress.
 template <class Score>
 void for_parts(const torch::Tensor& labels, int64_t part, const OnProgress& on_progress, Score&& score) {
   const int64_t N = labels.size(0);
@@ -17,7 +17,7 @@ void for_parts(const torch::Tensor& labels, int64_t part, const OnProgress& on_p
   }
 }
 
-// Of one row, in numbers as two cores compute them; even a tiny network costs some time.
+// Cost of one row, in numbers computed by two cores; even a tiny network takes some time.
 double evaluation_cost(const Flow& flow) {
   constexpr int64_t kLeast = 2000;
   constexpr double kFasterOnCuda = 500.0;  // an H200 took 1.1 s for what is about ten minutes of two cores (digits)
@@ -51,7 +51,7 @@ class FreeRefinement final : public Refinement {
  private:
   static constexpr int64_t kCallsAtOnce = 8;  // between two looks at the clock
 
-  // An item's evaluations are in memory together: some tens of megabytes.
+  // All evaluations of an item are in memory at once: some tens of megabytes.
   int64_t longest_round() const {
     constexpr int64_t kNumbers = int64_t{1} << 21;
     return std::max(unit(), kNumbers / flow_.space.n_coordinates() / unit() * unit());
@@ -94,9 +94,8 @@ class FlowRefinement final : public Refinement {
   }
 
   void spend(int64_t count, const OnProgress& on_progress) override {
-    // On the CPU an item for each thread, on a GPU some thousand rows.
-    const int64_t together =
-        flow_.options.device().is_cpu() ? n_threads() : std::max<int64_t>(1, 4096 / count);
+    // On the CPU one item per thread, on a GPU some thousand rows.
+    const int64_t together = flow_.options.device().is_cpu() ? n_threads() : std::max<int64_t>(1, 4096 / count);
     std::vector<LogWeights> parts;
     for_parts(labels_, together, on_progress,
               [&](const torch::Tensor& part) { parts.push_back(bound_.draws(part, spent_, count)); });
@@ -146,9 +145,9 @@ class DirectRefinement final : public Refinement {
   DirectSimulation simulation_;
 };
 
-// A little more than the error so far asks for, since that is an estimate too.
+// Spend a little more than the current error suggests, since that is an estimate too.
 constexpr double kMargin = 1.1;
-constexpr double kUnknownFactor = 4.0;  // as long as the error is unknown
+constexpr double kUnknownFactor = 4.0;  // while the error is unknown
 
 int64_t wanted_count(const Refinement& refinement, const ErrorTarget::State& state, int64_t most) {
   const double ratio = state.error / state.wanted;
@@ -159,8 +158,8 @@ int64_t wanted_count(const Refinement& refinement, const ErrorTarget::State& sta
   return (more + refinement.unit() - 1) / refinement.unit() * refinement.unit();
 }
 
-// An error is itself an estimate: from a few evaluations of a few items it may come out far too small, and stop the
-// work too early. Fewer items get a longer first round.
+// The error is itself an estimate: with few evaluations of few items it may be far too small and stop the work too
+// early. Fewer items get a longer first round.
 constexpr double kFirstItems = 64.0;
 
 int64_t first_round(const Refinement& refinement, const ErrorTarget& target, int64_t most) {

@@ -6,7 +6,7 @@
 namespace segre {
 namespace {
 
-// What all items together have had, and the sums of which their scores are made: averages by number of evaluations.
+// Evaluations spent on each item and the sums behind its score, an average weighted by evaluations.
 struct Sums {
   torch::Tensor log_p;     // [K], times the number of evaluations
   torch::Tensor variance;  // [K], times its square
@@ -35,7 +35,7 @@ ErrorTarget all_together(const EachTarget& target, int64_t n_items) {
   return out;
 }
 
-// Those whose own error is too large and that may have more: [R] int64.
+// Items whose error is too large and that may have more evaluations: [R] int64.
 torch::Tensor unfinished(const Sums& sums, const EachTarget& target) {
   auto wanting = sums.std_error() > target.error;
   if (target.most > 0) wanting = wanting & (sums.spent < static_cast<double>(target.most));
@@ -51,14 +51,14 @@ EachScores score_each(const Flow& flow, const TimeDensity& density, const FreeOp
   Sums sums(all->scores(), reached.spent);
   const double cost_each = all->cost() / static_cast<double>(labels.size(0));
   double work = all->cost() * static_cast<double>(reached.spent);
-  int64_t count = reached.spent;  // as much again as an item has had
+  int64_t count = reached.spent;  // as many again as an item has had
   for (int64_t again = 1; target.most > 0 || work < ErrorTarget::kWork; ++again) {
     const auto rows = unfinished(sums, target);
     if (rows.numel() == 0) break;
     if (target.most > 0) count = std::min(count, (target.most - count) / all->unit() * all->unit());
     if (count <= 0) break;
     FreeOptions own = options;
-    own.seed = round_seed(options.seed, -again);  // the rounds of all count upwards
+    own.seed = round_seed(options.seed, -again);  // rounds over all items count upwards
     const auto some = refine_free_bound(flow, density, own, labels.index_select(0, rows));
     some->spend(count, on_progress);
     sums.add(rows, {some->scores(), count});

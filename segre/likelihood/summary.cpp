@@ -13,15 +13,15 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// Of sum_k weights_k log_p_k: what leans one way for all items, and what differs from item to item.
+// For sum_k weights_k log_p_k: the bias common to all items, and what differs from item to item.
 double integration_error_of_sum(const ItemScores& scores, const torch::Tensor& weights) {
   if (!scores.integration.defined()) return 0.0;
   const auto parts = weights * scores.integration;
   return std::hypot(parts.sum().item<double>(), parts.square().sum().sqrt().item<double>());
 }
 
-// Standard error of the mean of N items drawn from a population. The scores' spread is that of the items and that of
-// the estimates; only the first falls with the number of items if these repeat each other and so share their errors.
+// Standard error of the mean of N items drawn from a population. The scores' spread is that of the items plus that of
+// the estimates; if items repeat and so share their errors, only the first falls with the number of items.
 double error_of_sampling(const ItemScores& scores, const torch::Tensor& share, double N, double estimation) {
   if (N < 2.0) return kUnknown;
   const double mean = (share * scores.log_p).sum().item<double>();
@@ -62,32 +62,32 @@ std::string describe(const ScoreSummary& s, ScoreKind kind) {
       << " bits per variable (divided by " << s.n_variables << " variables)\n"
       << std::setprecision(3);
   if (std::isnan(s.estimation_error)) {
-    out << "standard error of estimation unknown: too little was drawn";
+    out << "standard error of estimation unknown: too few draws";
   } else {
     out << "standard error of estimation " << s.estimation_error << " nats";
   }
   if (s.integration_error > 0.0) out << " by chance, " << s.integration_error << " by integration";
   if (s.n_items > 1) {
-    out << "; " << std::hypot(s.sampling_error, s.integration_error) << " for the population of which these "
-        << s.n_items << " items are a sample";
-    if (s.n_distinct < s.n_items) out << " (" << s.n_distinct << " different)";
+    out << "; " << std::hypot(s.sampling_error, s.integration_error) << " for the population from which these "
+        << s.n_items << " items were drawn";
+    if (s.n_distinct < s.n_items) out << " (" << s.n_distinct << " distinct)";
   }
   return out.str();
 }
 
 void require_possible(const ScoreSummary& s) {
-  if (!std::isfinite(s.log_p)) fail("the scores are not finite: the network gave no usable numbers");
+  if (!std::isfinite(s.log_p)) fail("the scores are not finite: the network returned no usable numbers");
   // An unknown error excuses nothing.
   const double error = std::isnan(s.total_error()) ? 0.0 : s.total_error();
   if (s.log_p > 3.0 * error)
-    fail("the mean of log p came out as ", s.log_p, " nats (standard error ", s.total_error(),
-         "), which no distribution of labels has: not a bound. Raise panels, or use the exact trace");
+    fail("the mean of log p is ", s.log_p, " nats (standard error ", s.total_error(),
+         "), impossible for a distribution of labels: not a bound. Raise panels, or use the exact trace");
 }
 
 void require_possible(const Measured& sum) {
   if (sum.value > 1.0 + 5.0 * sum.error)
     fail("the probabilities of all labelings sum to ", sum.value, " (standard error ", sum.error,
-         "), those of a bound to at most 1: not a bound. Raise panels, or use the exact trace");
+         "), more than 1: not a bound. Raise panels, or use the exact trace");
 }
 
 Measured sum_of_probabilities(const ItemScores& scores) {
@@ -96,7 +96,7 @@ Measured sum_of_probabilities(const ItemScores& scores) {
   ItemScores known = scores;
   // An unknown error counts as the whole value.
   known.std_error = torch::where(scores.std_error.isnan(), torch::ones_like(p), scores.std_error);
-  // The exponential of an estimate leans up by half its variance; direct estimates are of p itself.
+  // The exponential of an estimate is biased up by half its variance; direct estimates are of p itself.
   const double lean = scores.shared.defined() ? 0.0 : 0.5 * (p * known.std_error.square()).sum().item<double>();
   return {p.sum().item<double>(), std::hypot(error_of_sum(known, p), integration, lean)};
 }

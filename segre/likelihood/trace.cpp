@@ -9,9 +9,9 @@
 namespace segre {
 namespace {
 
-// A variable with less than this spread of its label, 1 - sum_j pi_j^2, counts as decided. In the evidence form its own
-// derivative is that of its evidence, known in closed form, and tiny; what the message adds by depending on the
-// variable's own evidence is smaller still, the spread times kappa |dm_i/dv_i|. The other forms have no such term.
+// A variable whose label has less than this spread, 1 - sum_j pi_j^2, counts as decided. In the evidence form its own
+// derivative is that of its evidence, known in closed form and tiny; the dependence of the message on the variable's
+// own evidence adds even less, the spread times kappa |dm_i/dv_i|. The other forms have no such term.
 constexpr double kDecidedSpread = 1e-5;
 
 // p^T (dD/dv) p for rows of states, times and probes.

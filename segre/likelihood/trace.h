@@ -7,14 +7,14 @@ namespace segre {
 /// How the trace of the endpoint's Jacobian is computed.
 enum class TraceKind {
   exact,       ///< a vector-Jacobian product for every direction of T0
-  lattice,     ///< one for all variables of a residue class of a lattice: exact for local Jacobians, else unbiased
-  hutchinson,  ///< random signs on all directions at once: unbiased, with large scatter
+  lattice,     ///< one for each residue class of a lattice of variables: exact for local Jacobians, else unbiased
+  hutchinson,  ///< random signs on all directions at once: unbiased but noisy
 };
 
 struct TraceOptions {
   TraceKind kind = TraceKind::exact;
   int64_t stride = 8;  ///< of the lattice, along each axis of the variables
-  int64_t probes = 1;  ///< independent draws of signs that are averaged (hutchinson, lattice)
+  int64_t probes = 1;  ///< independent draws of signs to average over (hutchinson, lattice)
 };
 
 /// tr dD/dv over T0 by products with probes: p^T J p summed over probes whose supports partition the directions of T0.
@@ -25,11 +25,11 @@ class Trace {
   Trace(Flow flow, const TraceOptions& options);
 
   bool is_exact() const { return options_.kind == TraceKind::exact; }
-  /// Vector-Jacobian products per row, at most.
+  /// Maximum number of vector-Jacobian products per row.
   int64_t n_products() const { return n_classes_ * options_.probes; }
 
-  /// v [R, S] at one time, with a seed and a number of its own for each row's signs: [R] float64 on the device. `D` is
-  /// the endpoint at v.
+  /// v [R, S] at one time -> [R] float64 on the device. `D` is the endpoint at v; each row's seed and `number`
+  /// determine its signs.
   torch::Tensor operator()(const torch::Tensor& v, const torch::Tensor& D, double t, const std::vector<uint64_t>& seeds,
                            uint64_t number) const;
 
@@ -44,14 +44,14 @@ class Trace {
   RowBlocks products_;      // (v, t, probe) -> p^T J p
 };
 
-/// Coordinates in the orthonormal bases of the variables' tangent spaces to vectors of T0: [*, n_dims] -> [*, S].
+/// Maps coordinates in the orthonormal bases of the variables' tangent spaces to vectors of T0: [*, n_dims] -> [*, S].
 torch::Tensor tangent_vectors(const Space& space, const torch::Tensor& coordinates);
 
 /// The variable that each of the n_dims directions belongs to, [n_dims] int64 on the CPU.
 torch::Tensor variable_of_direction(const Space& space);
 
 /// Which probe each direction belongs to, [n_dims] int64, numbered from 0: all different (exact), the residue class of
-/// its variable and its own number inside the variable (lattice), all 0 (hutchinson).
+/// its variable and its index within the variable (lattice), all 0 (hutchinson).
 torch::Tensor probe_classes(const Space& space, const TraceOptions& options);
 
 }  // namespace segre

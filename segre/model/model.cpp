@@ -10,7 +10,7 @@ namespace segre {
 
 namespace {
 
-// The network's weights, of which the model takes type and place.
+// One of the network's weights; it determines the model's type and device.
 const torch::Tensor& a_weight(const std::shared_ptr<Field>& field) {
   if (!field) fail_input("a model needs a network, found none");
   if (field->parameters().empty()) fail_input("a model needs a network with parameters, found one without");
@@ -18,6 +18,13 @@ const torch::Tensor& a_weight(const std::shared_ptr<Field>& field) {
 }
 
 }  // namespace
+
+void declare_form_key(ConfigSchema& schema, Form& form) {
+  schema.choice<Form>(
+      "model.form", &form, {{"velocity", Form::velocity}, {"endpoint", Form::endpoint}, {"evidence", Form::evidence}},
+      Later::fixed,
+      "what the network gives: the velocity (the paper), label logits, or the message from the other variables");
+}
 
 Model::Model(Space space, std::shared_ptr<const Path> path, Form form, std::shared_ptr<Field> field)
     : space_(std::move(space)), path_(std::move(path)), form_(form), field_(std::move(field)) {
@@ -48,16 +55,16 @@ torch::Tensor Model::network_input(const torch::Tensor& v, const torch::Tensor& 
 
 torch::Tensor Model::network_output(const torch::Tensor& v, const torch::Tensor& t) const {
   auto output = field_->forward(network_input(v, t), t);
-  // Kernels take its memory for [B, S]. A network of the user's own may have given something else.
+  // Kernels read its memory as [B, S], but a user's own network may return something else.
   if (!output.defined() || output.sizes() != v.sizes() || output.scalar_type() != v.scalar_type())
-    fail("the network gave ",
-         output.defined() ? concat(output.dtype().name(), " of shape ", output.sizes()) : "no tensor", ", ",
+    fail("the network returned ",
+         output.defined() ? concat(output.dtype().name(), " of shape ", output.sizes()) : "no tensor", ", but ",
          v.dtype().name(), " of shape ", v.sizes(), " was expected");
   return output;
 }
 
 torch::Tensor Model::logits(const torch::Tensor& v, const torch::Tensor& t) const {
-  if (form_ == Form::velocity) fail("a model in the velocity form gives no label logits");
+  if (form_ == Form::velocity) fail("a model in the velocity form has no label logits");
   const auto output = network_output(v, t);
   return form_ == Form::evidence ? output + evidence(v, t) : output;
 }

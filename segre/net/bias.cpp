@@ -20,7 +20,7 @@ class FusedAddBias : public torch::autograd::Function<FusedAddBias> {
   static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context,
                                                const torch::autograd::tensor_list& grads) {
     const bool skip = context->saved_data["skip"].toBool();
-    const size_t bias_at = skip ? 2 : 1;  // an absent skip is no input to autograd
+    const size_t bias_at = skip ? 2 : 1;  // autograd does not count an absent skip as an input
     const auto sum = context->needs_input_grad(bias_at) ? kernels::column_sum(grads[0].contiguous()) : torch::Tensor();
     return {grads[0], skip ? grads[0] : torch::Tensor(), sum};
   }

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/core/torch.h"
 
@@ -8,8 +8,8 @@ namespace segre {
 ///
 ///   h and skip [M, C] (skip may be undefined), bias [C]  ->  [M, C] in h's type
 ///
-/// The gradient goes on to h and skip as it came, the same tensor; the bias receives its sum over rows. Runs fused
-/// where kernels::bias_serves(h), with the bias in float32; anything else is plain LibTorch.
+/// The gradient passes unchanged to h and skip, as the same tensor; the bias receives its sum over rows. Runs fused if
+/// kernels::bias_serves(h), with the bias in float32; otherwise plain LibTorch.
 torch::Tensor add_bias(const torch::Tensor& h, const torch::Tensor& skip, const torch::Tensor& bias);
 
 }  // namespace segre

@@ -1,10 +1,10 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/core/torch.h"
 
 namespace segre {
 
-/// What follows a normalisation.
+/// The activation after a normalisation.
 enum class NormActivation { none, silu };
 
 /// Group normalisation of channels-last images, differentiable in all its tensors:
@@ -12,8 +12,8 @@ enum class NormActivation { none, silu };
 ///
 ///   x [N, P, C], gamma and beta [C], shift [N, C] or undefined  ->  [N, P, C] in x's type
 ///
-/// P counts pixels: an image [N, C, H, W] stored channels-last is such an x without a copy. Where
-/// kernels::group_norm_serves(x) it runs fused each way, with parameters in float32; anything else is plain LibTorch.
+/// P counts pixels: an image [N, C, H, W] stored channels-last is such an x without a copy. If
+/// kernels::group_norm_serves(x), forward and backward are fused, with parameters in float32; otherwise plain LibTorch.
 torch::Tensor group_norm(const torch::Tensor& x, const torch::Tensor& gamma, const torch::Tensor& beta,
                          const torch::Tensor& shift, int64_t groups, NormActivation activation);
 

@@ -1,20 +1,22 @@
 #include "segre/net/latent_class.h"
 
+#include "segre/core/error.h"
 #include "segre/net/layers.h"
 #include "segre/simplex/lift.h"
 
 namespace segre {
 namespace {
 
-// Keeps logarithms finite where a message vanishes; far below any probability that a sample could show.
+// Keeps logarithms finite if a message vanishes; far below any probability that samples could reveal.
 constexpr double kTiny = 1e-20;
 
 }  // namespace
 
 LatentClassField::LatentClassField(const Space& space, const NetOptions& options, uint64_t seed) : space_(space) {
   WeightSource source(seed);
-  class_logits_ = add_parameter("class_logits", torch::zeros({options.classes}));
-  label_logits_ = add_parameter("label_logits", source.normal({options.classes, space.n_coordinates()}));
+  const int64_t K = options.of<LatentClassOptions>().classes;
+  class_logits_ = add_parameter("class_logits", torch::zeros({K}));
+  label_logits_ = add_parameter("label_logits", source.normal({K, space.n_coordinates()}));
 }
 
 int64_t LatentClassField::n_activations() const {
@@ -38,6 +40,28 @@ torch::Tensor LatentClassField::forward(const torch::Tensor& W, const torch::Ten
     messages.push_back((classes.mm(q.narrow(1, space_.offset(i), space_.n_labels(i))) + kTiny).log());
   }
   return torch::cat(messages, 1);
+}
+
+NetKind latent_class_kind() {
+  return {.name = "latent_class",
+          .help = "a mixture of products, for few variables and model.form = \"evidence\"",
+          .make = [](const Space& space, const NetOptions& options,
+                     uint64_t seed) { return std::make_shared<LatentClassField>(space, options, seed); },
+          .declare =
+              [](ConfigSchema& schema, NetOptions& options) {
+                schema.integer("net.classes", &options.of<LatentClassOptions>().classes, {1, 65536}, Later::fixed,
+                               "number of products in the mixture (latent_class)");
+              },
+          .count =
+              [](const Space& space, const NetOptions& options) {
+                const auto S = static_cast<double>(space.n_coordinates());
+                return (S + 1.0) * static_cast<double>(options.of<LatentClassOptions>().classes);
+              },
+          .describe =
+              [](const NetOptions& options) {
+                return concat("mixture of ", options.of<LatentClassOptions>().classes, " products");
+              },
+          .evidence_only = true};
 }
 
 }  // namespace segre

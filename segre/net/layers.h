@@ -4,7 +4,7 @@
 
 namespace segre {
 
-/// Hands out consecutive stretches of the initial-weights stream, so that the weights depend on the seed alone.
+/// Hands out consecutive stretches of the initial-weights stream, so the weights depend only on the seed.
 class WeightSource {
  public:
   explicit WeightSource(uint64_t seed) : random_(seed, Purpose::initial_weights) {}

@@ -21,4 +21,16 @@ torch::Tensor LinearField::forward(const torch::Tensor& W, const torch::Tensor& 
   return torch::addmm(time_features(t, n_time_).mm(time_weight_.t()), W, weight_.t());
 }
 
+NetKind linear_kind() {
+  return {.name = "linear",
+          .help = "one matrix, the paper's for coupled binary variables",
+          .make = [](const Space& space, const NetOptions& options,
+                     uint64_t seed) { return std::make_shared<LinearField>(space, options, seed); },
+          .count =
+              [](const Space& space, const NetOptions& options) {
+                const auto S = static_cast<double>(space.n_coordinates());
+                return S * (S + 2.0 * static_cast<double>(options.time_features));
+              }};
+}
+
 }  // namespace segre

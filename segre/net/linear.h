@@ -1,6 +1,6 @@
 #pragma once
 
-#include "segre/net/field.h"
+#include "segre/net/net_kinds.h"
 
 namespace segre {
 
@@ -16,5 +16,8 @@ class LinearField final : public Field {
   torch::Tensor weight_;       // [S, S]
   torch::Tensor time_weight_;  // [S, 2 n_time]
 };
+
+/// net.kind = "linear".
+NetKind linear_kind();
 
 }  // namespace segre

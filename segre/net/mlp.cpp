@@ -7,15 +7,45 @@
 #include "segre/net/layers.h"
 
 namespace segre {
+namespace {
+
+constexpr size_t kMaxLayers = 1024;
+
+// Weights, biases, norms and time features.
+double count_parameters(const Space& space, const NetOptions& options) {
+  const auto S = static_cast<double>(space.n_coordinates());
+  const MlpOptions& own = options.of<MlpOptions>();
+  if (own.hidden.size() > kMaxLayers)
+    fail_input("net.hidden has ", own.hidden.size(), " layers, expected at most ", kMaxLayers);
+  std::vector<double> widths(own.hidden.begin(), own.hidden.end());
+  widths.push_back(S);
+  double count = 2.0 * static_cast<double>(options.time_features) * widths.front();
+  double in = S;
+  for (const double width : widths) {
+    count += (in + 1.0) * width + (own.batch_norm ? 4.0 * in : 0.0);
+    in = width;
+  }
+  return count;
+}
+
+void declare_keys(ConfigSchema& schema, NetOptions& options) {
+  auto& own = options.of<MlpOptions>();
+  schema.integers("net.hidden", &own.hidden, {1, 65536}, Later::fixed, "widths of the hidden layers (mlp)");
+  schema.flag("net.batch_norm", &own.batch_norm, Later::fixed, "batch normalisation before each dense layer (mlp)");
+  schema.number("net.input_gain", &own.input_gain, {1e-3, 1e3}, Later::fixed, "factor on the network's input (mlp)");
+}
+
+}  // namespace
 
 MlpField::MlpField(const Space& space, const NetOptions& options, uint64_t seed)
-    : n_time_(options.time_features), gain_(options.input_gain) {
+    : n_time_(options.time_features), gain_(options.of<MlpOptions>().input_gain) {
+  const MlpOptions& own = options.of<MlpOptions>();
   WeightSource source(seed);
   int64_t in = space.n_coordinates();
-  std::vector<int64_t> widths = options.hidden;
+  std::vector<int64_t> widths = own.hidden;
   widths.push_back(space.n_coordinates());
   for (size_t k = 0; k < widths.size(); ++k) {
-    layers_.push_back(make_layer(source, k, in, widths[k], k + 1 == widths.size(), options.batch_norm));
+    layers_.push_back(make_layer(source, k, in, widths[k], k + 1 == widths.size(), own.batch_norm));
     in = widths[k];
   }
   if (n_time_ > 0)
@@ -52,12 +82,26 @@ torch::Tensor MlpField::forward(const torch::Tensor& W, const torch::Tensor& t) 
     if (layer.norm_weight.defined())
       h = torch::batch_norm(h, layer.norm_weight, layer.norm_bias, layer.norm_mean, layer.norm_var, is_training(),
                             /*momentum=*/0.1, /*eps=*/1e-5, /*cudnn_enabled=*/false);
-    // Time features enter the first layer as columns beside W; their part of the product is small and done apart.
+    // Time features enter the first layer as columns beside W; their part of the product is computed separately.
     auto shift = layer.bias;
     if (k == 0 && n_time_ > 0) shift = torch::addmm(layer.bias, time_features(t, n_time_), time_weight_.t());
     h = dense(h, layer.weight, shift, k + 1 < layers_.size() ? Activation::relu : Activation::none);
   }
   return h;
+}
+
+NetKind mlp_kind() {
+  return {.name = "mlp",
+          .help = "dense layers",
+          .make = [](const Space& space, const NetOptions& options,
+                     uint64_t seed) { return std::make_shared<MlpField>(space, options, seed); },
+          .declare = declare_keys,
+          .count = count_parameters,
+          .describe =
+              [](const NetOptions& options) {
+                const size_t n_hidden = options.of<MlpOptions>().hidden.size();
+                return concat("MLP with ", n_hidden, n_hidden == 1 ? " hidden layer" : " hidden layers");
+              }};
 }
 
 }  // namespace segre

@@ -1,7 +1,9 @@
 #include "segre/net/unet.h"
 
 #include <cmath>
+#include <iomanip>
 
+#include "segre/core/error.h"
 #include "segre/net/bias.h"
 #include "segre/net/group_norm.h"
 #include "segre/net/layers.h"
@@ -9,9 +11,19 @@
 namespace segre {
 namespace {
 
+void declare_keys(ConfigSchema& schema, NetOptions& options) {
+  auto& own = options.of<UNetOptions>();
+  schema.integer("net.channels", &own.channels, {1, 4096}, Later::fixed, "channels at full resolution (unet)");
+  schema.integers("net.channel_mult", &own.channel_mult, {1, 64}, Later::fixed, "factor on channels per level (unet)");
+  schema.integer("net.res_blocks", &own.res_blocks, {1, 64}, Later::fixed, "residual blocks per level (unet)");
+  schema.integers("net.attention_at", &own.attention_at, {1, 65536}, Later::fixed,
+                  "image heights with attention (unet)");
+  schema.integer("net.heads", &own.heads, {1, 1024}, Later::fixed, "attention heads (unet)");
+}
+
 constexpr double kTimeScale = 1000.0;    // the network sees 1000 t
 constexpr double kLongestPeriod = 1e4;   // of the sinusoids, in units of that
-constexpr int64_t kAlignedChannels = 8;  // tensor cores want channels in eights
+constexpr int64_t kAlignedChannels = 8;  // tensor cores need channels in multiples of eight
 
 // [cos(1000 t w_k), sin(1000 t w_k)] with w_k falling geometrically from 1 to 1/10000: t [B] -> [B, dims].
 torch::Tensor time_embedding(const torch::Tensor& t, int64_t dims) {
@@ -29,7 +41,7 @@ torch::Tensor add(const torch::Tensor& h, const torch::Tensor& skip, const torch
 
 }  // namespace
 
-// Makes parameters with the public implementation's names and laws of initial weights.
+// Creates parameters with the names and initialisation of the public implementation.
 class UNetField::Builder {
  public:
   Builder(UNetField& field, uint64_t seed) : field_(field), source_(seed) {}
@@ -112,13 +124,12 @@ UNetField::Stage UNetField::build(Builder& builder, const UNetPlan::Stage& stage
 }
 
 int64_t UNetField::shard_rows() const {
-  // About 64 MB of saved activations per thread: products large enough to be fast, tensors small enough for the cache
-  // levels they pass through.
+  // About 64 MB of saved activations per thread: products large enough to be fast, tensors small enough for the caches.
   constexpr int64_t kNumbers = 1 << 24;
   return std::clamp<int64_t>(kNumbers / cost_.n_saved, 1, 256);
 }
 
-// What time adds before the second norm of each residual block, [N, out] each: one product for all blocks.
+// The shift from time before the second norm of each residual block, [N, out] each: one product for all blocks.
 std::vector<torch::Tensor> UNetField::time_shifts(const torch::Tensor& t, int64_t n_items) const {
   auto h = torch::linear(time_embedding(t, plan_.channels), time_in_.weight, time_in_.bias);
   h = torch::silu(torch::linear(torch::silu(h), time_out_.weight, time_out_.bias));
@@ -149,7 +160,7 @@ UNetField::Feature UNetField::upsample(const Feature& h) {
 UNetField::Feature UNetField::residual(const Layer& layer, const Feature& h, const torch::Tensor& shift) const {
   auto y = group_norm(h.x, layer.norm_in.weight, layer.norm_in.bias, {}, plan_.groups, NormActivation::silu);
   auto out = convolve({y, h.height, h.width}, layer.conv_in.weight, 1);
-  // The convolution's bias and the time embedding shift whole channels: the norm takes them along.
+  // The convolution's bias and the time embedding shift whole channels, so the norm adds them.
   out.x = group_norm(out.x, layer.norm_out.weight, layer.norm_out.bias, shift + layer.conv_in.bias, plan_.groups,
                      NormActivation::silu);
   out = convolve(out, layer.conv_out.weight, 1);
@@ -168,7 +179,7 @@ UNetField::Feature UNetField::attention(const Layer& layer, const Feature& h) co
   const int64_t C = h.x.size(2);
   const auto y = group_norm(h.x, layer.norm_in.weight, layer.norm_in.bias, {}, plan_.groups, NormActivation::none);
   const auto qkv = add(torch::matmul(y, layer.qkv.weight.squeeze(2).t()), {}, layer.qkv.bias);
-  // Channels are [head, (q, k, v), dimension]; attention wants [N, head, T, dimension], which is a view.
+  // Channels are [head, (q, k, v), dimension]; attention takes [N, head, T, dimension], which is a view.
   const auto parts = qkv.view({N, T, heads_, 3, C / heads_}).unbind(3);
   const auto mixed =
       torch::scaled_dot_product_attention(parts[0].transpose(1, 2), parts[1].transpose(1, 2), parts[2].transpose(1, 2));
@@ -196,7 +207,7 @@ UNetField::Feature UNetField::run(const Stage& stage, Feature h, const std::vect
   return h;
 }
 
-// Zeros beside the labels, so that tensor cores serve images with few of them.
+// Pads the labels with zeros, so that tensor cores can be used for images with few labels.
 torch::Tensor UNetField::padded(const torch::Tensor& x, int64_t axis) const {
   const int64_t missing = (kAlignedChannels - plan_.n_labels % kAlignedChannels) % kAlignedChannels;
   if (missing == 0 || !x.is_cuda() || x.scalar_type() != torch::kBFloat16) return x;
@@ -227,6 +238,33 @@ torch::Tensor UNetField::forward(const torch::Tensor& W, const torch::Tensor& t)
   h = convolve(h, padded(last_conv_.weight, 0), 1);
   const auto out = h.x.narrow(2, 0, plan_.n_labels).to(W.scalar_type()) + last_conv_.bias;
   return out.flatten(1);
+}
+
+std::vector<std::string> UNetField::layers() const {
+  static const char* const kNames[] = {"conv", "residual", "attention", "down", "up"};
+  std::vector<std::string> lines;
+  for (const UNetLayer& layer : plan_.layers())
+    lines.push_back(concat(std::left, std::setw(22), layer.name.substr(0, layer.name.size() - 1), std::setw(10),
+                           kNames[static_cast<int>(layer.kind)], std::right, std::setw(4), layer.in, " -> ", std::left,
+                           std::setw(4), layer.out, std::right, "  ", layer.height, "x", layer.width));
+  return lines;
+}
+
+NetKind unet_kind() {
+  return {.name = "unet",
+          .help = "convolutions and attention, for images",
+          .make = [](const Space& space, const NetOptions& options,
+                     uint64_t seed) { return std::make_shared<UNetField>(space, options.of<UNetOptions>(), seed); },
+          .declare = declare_keys,
+          .count =
+              [](const Space& space, const NetOptions& options) {
+                return static_cast<double>(cost_of(plan_unet(space, options.of<UNetOptions>())).n_parameters);
+              },
+          .describe =
+              [](const NetOptions& options) {
+                return concat("UNet with ", options.of<UNetOptions>().channels, " channels");
+              },
+          .reducible = true};
 }
 
 }  // namespace segre

@@ -1,17 +1,17 @@
 #pragma once
 
-#include "segre/net/field.h"
+#include "segre/net/net_kinds.h"
 #include "segre/net/unet_plan.h"
 
 namespace segre {
 
 /// The UNet of Dhariwal and Nichol: residual blocks with group norm and SiLU, attention at chosen heights, time as
-/// sinusoids of 1000 t. Parameter names and shapes are those of the public implementation, so weights move both ways;
-/// tests/net/unet_golden_test.cpp holds output and gradients to its numbers.
+/// sinusoids of 1000 t. Parameter names and shapes are those of the public implementation, so weights can be exchanged;
+/// tests/net/unet_golden_test.cpp compares outputs and gradients with it.
 ///
-/// Works on [N, pixels, channels], which is the layout of points in an image space: no copy at either end. Biases are
-/// added where a pass over the tensor happens anyway (in the next norm, or with the residual), and the time embedding
-/// of all blocks is one matrix product.
+/// Works on [N, pixels, channels], the layout of points in an image space, so neither end needs a copy. Biases are
+/// added during passes that happen anyway (in the next norm, or with the residual), and the time embedding of all
+/// blocks is one matrix product.
 class UNetField final : public Field {
  public:
   UNetField(const Space& space, const UNetOptions& options, uint64_t seed);
@@ -19,6 +19,7 @@ class UNetField final : public Field {
   int64_t n_activations() const override { return cost_.n_saved; }
   NetCost cost() const override { return cost_; }
   int64_t shard_rows() const override;
+  std::vector<std::string> layers() const override;
 
  private:
   /// An image batch between layers.
@@ -36,7 +37,7 @@ class UNetField final : public Field {
     Affine norm_in, norm_out;  // residual: before each convolution; attention: norm_in
     Affine conv_in, conv_out;  // residual
     Affine embedding;          // residual: [out, n_embedding]
-    Affine skip;               // residual, where channels change
+    Affine skip;               // residual, if channels change
     Affine qkv, project;       // attention
     int64_t shift_at = 0;      // residual: where its part of the batched embedding starts
   };
@@ -62,5 +63,8 @@ class UNetField final : public Field {
   Affine last_norm_, last_conv_;
   std::vector<Affine> embeddings_;  // of all residual blocks in order
 };
+
+/// net.kind = "unet"; its own options are UNetOptions.
+NetKind unet_kind();
 
 }  // namespace segre

@@ -7,11 +7,11 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kNormGroups = 32;  // of the public implementation
+constexpr int64_t kNormGroups = 32;  // as in the public implementation
 constexpr int64_t kLeastPerGroup = 4;
 
-// With fewer channels than the public implementation has. A norm over single channels would remove what is constant
-// over a channel, and that is what time adds; every level has a multiple of the channels, hence at least four per
+// For fewer channels than in the public implementation. A norm over single channels would remove what is constant over
+// a channel, which is exactly what time adds; every level has a multiple of the channels, hence at least four per
 // group.
 int64_t groups_of(const UNetOptions& options) {
   const bool as_public = std::all_of(options.channel_mult.begin(), options.channel_mult.end(),
@@ -49,7 +49,7 @@ class Planner {
     return {kind, name, in, out, height_, width_};
   }
 
-  // A residual block, and attention where this height has it.
+  // A residual block, followed by attention if this height has it.
   UNetPlan::Stage block(const std::string& stage, int64_t out) {
     UNetPlan::Stage layers{layer(Kind::residual, stage + "0.", out)};
     if (std::find(options_.attention_at.begin(), options_.attention_at.end(), height_) != options_.attention_at.end())
@@ -102,7 +102,7 @@ class Planner {
   std::vector<int64_t> skips_;
 };
 
-constexpr size_t kMostLevels = 17;  // the last would see one pixel of 65,536
+constexpr size_t kMostLevels = 17;  // the last would reduce 65,536 pixels to one
 
 void check(const Space& space, const UNetOptions& options) {
   if (space.layout() != Layout::image || !space.is_uniform())
@@ -110,8 +110,8 @@ void check(const Space& space, const UNetOptions& options) {
                "; choose net.kind = \"mlp\"");
   if (options.channel_mult.empty()) fail_input("net.channel_mult is empty; expected one factor per level");
   if (options.channel_mult.size() > kMostLevels)
-    fail_input("net.channel_mult has ", options.channel_mult.size(), " levels, at most ", kMostLevels,
-               " were expected: each halves the image");
+    fail_input("net.channel_mult has ", options.channel_mult.size(), " levels, expected at most ", kMostLevels,
+               ": each halves the image");
   const int64_t shrink = int64_t{1} << (options.channel_mult.size() - 1);
   for (const int64_t extent : space.shape())
     if (extent % shrink != 0)
@@ -128,7 +128,7 @@ void check(const Space& space, const UNetOptions& options) {
   }
 }
 
-constexpr double kMostNumbers = 0x1p60;  // more than any memory holds, and bytes of it still fit an integer
+constexpr double kMostNumbers = 0x1p60;  // more than any memory holds, but its bytes still fit an integer
 
 constexpr int64_t kTaps = 9;  // of a 3x3 convolution
 
@@ -161,14 +161,14 @@ double flops_of(const UNetLayer& layer, int64_t n_embedding) {
   }
 }
 
-// In float64: many layers of a huge image exceed what an integer holds.
+// In float64, since many layers of a huge image overflow an integer.
 double saved_by(const UNetLayer& layer) {
   const auto pixels = static_cast<double>(layer.height * layer.width);
   switch (layer.kind) {
-    case UNetLayer::Kind::residual:  // its input joined, two normalised inputs of convolutions, what lies between,
+    case UNetLayer::Kind::residual:  // joined input, two normalised inputs of convolutions, the state between them,
                                      // output
       return pixels * static_cast<double>(2 * layer.in + 3 * layer.out);
-    case UNetLayer::Kind::attention:  // normalised input, q, k, v, what attention gives, output
+    case UNetLayer::Kind::attention:  // normalised input, q, k, v, result of attention, output
       return pixels * static_cast<double>(6 * layer.in);
     case UNetLayer::Kind::up:
       return pixels * static_cast<double>(layer.in + layer.out);
@@ -209,7 +209,7 @@ NetCost cost_of(const UNetPlan& plan) {
     saved += saved_by(layer);
   }
   cost.n_saved = static_cast<int64_t>(std::min(saved, kMostNumbers));
-  // Backward is two products for each one forward; the first layer needs no gradient of its input.
+  // Backward takes two products for each forward one; the first layer needs no gradient of its input.
   cost.training_flops = 3.0 * cost.forward_flops - flops_of(plan.input[0][0], E);
   return cost;
 }

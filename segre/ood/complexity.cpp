@@ -7,12 +7,12 @@
 namespace segre {
 namespace {
 
-constexpr double kLeastSpread = 1e-6;  // of a logarithm: less is rounding
-// Added to the diagonal of a correlation matrix: complexities that say the same share the weight.
+constexpr double kLeastSpread = 1e-6;  // of a logarithm; anything smaller is rounding
+// Added to the diagonal of the correlation matrix, so that redundant complexities share the weight.
 constexpr double kRidge = 1e-6;
 
-// log of nats of 1 and more; below, its tangent at 1, which keeps rising and stays finite at 0 and below (estimates of
-// few nats scatter across 0).
+// log(nats) from 1 nat up; below that its tangent at 1, which keeps rising and is finite even at 0 and below (estimates
+// of a few nats scatter around 0).
 torch::Tensor logarithm(const torch::Tensor& nats) {
   const auto x = nats.to(torch::kFloat64);
   return torch::where(x < 1.0, x - 1.0, x.clamp_min(1.0).log());
@@ -23,7 +23,7 @@ torch::Tensor logarithm(const torch::Tensor& nats) {
 ComplexityFit::ComplexityFit(const torch::Tensor& nats, const std::vector<torch::Tensor>& complexities) {
   const int64_t N = nats.numel();
   const auto K = static_cast<int64_t>(complexities.size());
-  if (N < K + 3) fail_input("relating nats to complexity needs at least ", K + 3, " training items, there are ", N);
+  if (N < K + 3) fail_input("relating nats to complexity needs at least ", K + 3, " training items, found ", N);
   const auto y = logarithm(nats);
   exponents_.assign(complexities.size(), 0.0);
   intercept_ = y.mean().item<double>();
@@ -45,7 +45,7 @@ ComplexityFit::ComplexityFit(const torch::Tensor& nats, const std::vector<torch:
   }
   const auto rest = residual(nats, complexities);
   spread_ = std::sqrt(rest.square().sum().item<double>() / static_cast<double>(N - K - 1));
-  if (!(spread_ > kLeastSpread)) spread_ = 1.0;  // all items alike: the residual as it is
+  if (!(spread_ > kLeastSpread)) spread_ = 1.0;  // all items are alike: leave the residual unscaled
 }
 
 torch::Tensor ComplexityFit::residual(const torch::Tensor& nats, const std::vector<torch::Tensor>& complexities) const {

@@ -13,16 +13,16 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kFirstDraws = 64;         // evaluations, two to a pair
-constexpr double kLeastProbability = 1e-6;  // keeps a logarithm finite
+constexpr int64_t kFirstDraws = 64;         // evaluations, two per pair
+constexpr double kLeastProbability = 1e-6;  // keeps the logarithm finite
 
-// Sums over antithetic pairs, of what the others say about each label, and of its square: [N, n].
+// Sums over antithetic pairs of each label's log-probability given the others, and of its square: [N, n].
 struct Sums {
   torch::Tensor value, square;
   torch::Tensor pairs;  // [N] float64
 };
 
-// log p(x_i | v without v_i) of states v [R, S] at one time for the labels [R, n]: [R, n] float64 on the CPU.
+// log p(x_i | v without v_i) of the labels [R, n] for states v [R, S] at one time: [R, n] float64 on the CPU.
 torch::Tensor told_by_others(const Flow& flow, const torch::Tensor& v, double time, const torch::Tensor& labels) {
   const auto t = torch::full({v.size(0)}, time, flow.options);
   const auto p = map_blocks(flow.space, {flow.endpoint(v, t)}, [&](const auto& in) {
@@ -45,7 +45,7 @@ class Draws {
     sums_ = {zeros, zeros.clone(), torch::zeros({labels_.size(0)}, torch::kFloat64)};
   }
 
-  // `count` more evaluations of these rows, an even number; all of them have had `before`.
+  // Adds `count` evaluations, an even number, to these rows, each of which has had `before`.
   void add(const torch::Tensor& rows, int64_t before, int64_t count) {
     const int64_t at_once = std::max<int64_t>(1, rows_per_block(flow_) / count);
     for (const auto& part : rows.split(at_once)) {
@@ -58,7 +58,7 @@ class Draws {
   const Sums& sums() const { return sums_; }
 
  private:
-  // Means over antithetic pairs first ... first + count - 1 of a few rows: [rows, count, n].
+  // Means of the antithetic pairs first ... first + count - 1 of a few rows: [rows, count, n].
   torch::Tensor pairs_of(const torch::Tensor& rows, int64_t first, int64_t count) const {
     std::vector<torch::Tensor> noise;
     for (int64_t k = 0; k < rows.numel(); ++k) {
@@ -100,7 +100,7 @@ LabelSurprise label_surprise(const Flow& flow, const torch::Tensor& counts, cons
   int64_t spent = 0;
   for (int64_t count = kFirstDraws; rows.numel() > 0 && spent + count <= std::max(options.most, kFirstDraws);
        count = spent) {
-    constexpr int64_t kRowsAtOnce = 256;  // between two looks at the clock
+    constexpr int64_t kRowsAtOnce = 256;  // between two progress reports
     for (const auto& part : rows.split(kRowsAtOnce)) {
       draws.add(part, spent, count);
       if (on_progress) on_progress(part[-1].item<int64_t>() + 1, labels.size(0));

@@ -7,34 +7,34 @@
 namespace segre {
 
 struct LabelSurpriseOptions {
-  double error = 0.1;   ///< standard error wanted of each row's largest surprise, in nats
-  int64_t most = 4096;  ///< evaluations per row
+  double error = 0.1;   ///< target standard error of each row's largest surprise, in nats
+  int64_t most = 4096;  ///< maximum evaluations per row
   uint64_t seed = 1;
 };
 
-/// How surprising each label of a row is among the row's other labels, in nats:
+/// How surprising each label of a row is given the row's other labels, in nats:
 ///
 ///   surprise_i = log p_i(x_i) - E[log p(x_i | v without v_i)]
 ///
-/// p_i are the label shares of the training data, v is a noisy view of the row on the path, at the time when the scale
-/// kappa a/s of the corners is kStrength times the noise, so that labels are mostly known. Given v, the model's
-/// endpoint says p(x_i | v); less the evidence of v_i itself this is what the other labels say. For an exact model the
-/// expectation of surprise_i over rows of the training distribution is minus the information that v has of label i; one
-/// label that does not go with the others has a large surprise, however many of the others go together well. That is
-/// what tells it from -log p, in which the others' surprises are added up.
+/// p_i are the label shares in the training data; v is a noisy view of the row on the path, at the time when the scale
+/// kappa a/s of the corners is kStrength times the noise, so that labels are mostly known. The model's endpoint gives
+/// p(x_i | v); removing the evidence of v_i itself leaves what the other labels say. For an exact model, the
+/// expectation of surprise_i over rows of the training distribution is minus the information in v about label i. A
+/// single label that does not fit the others has a large surprise, however well the others fit together. In -log p, by
+/// contrast, the surprises of all labels add up.
 struct LabelSurprise {
   torch::Tensor mean;       ///< [N, n] float64
-  torch::Tensor std_error;  ///< [N, n] float64: of the noise
+  torch::Tensor std_error;  ///< [N, n] float64: from the noise
   torch::Tensor spent;      ///< [N] int64: evaluations of each row
 
-  /// On rows with planted pairs 1.3 to 3.0 are about equally good; at 4.0 little is left of p(x_i | v) beside the
-  /// evidence of v_i itself, and rounding decides.
+  /// On rows with planted pairs, 1.3 to 3.0 work about equally well; at 4.0 the evidence of v_i itself dominates
+  /// p(x_i | v), and rounding decides.
   static constexpr double kStrength = 2.0;
 };
 
-/// Surprises of different rows [N, n] with the label counts [S] of the training data. Noise comes in antithetic pairs,
-/// a row's depends on the row and the seed alone; all rows get kFirstDraws evaluations, those whose largest surprise is
-/// still too noisy as many again, and again.
+/// Surprises of distinct rows [N, n], given the label counts [S] of the training data. Noise comes in antithetic pairs
+/// and depends only on the row and the seed. All rows get kFirstDraws evaluations; as long as a row's largest surprise
+/// is too noisy, its evaluations are doubled.
 LabelSurprise label_surprise(const Flow& flow, const torch::Tensor& counts, const torch::Tensor& labels,
                              const LabelSurpriseOptions& options,
                              const std::function<void(int64_t done, int64_t total)>& on_progress = {});
@@ -43,7 +43,7 @@ LabelSurprise label_surprise(const Flow& flow, const torch::Tensor& counts, cons
 struct LargestSurprise {
   torch::Tensor value;      ///< [N] float64
   torch::Tensor std_error;  ///< [N] float64
-  torch::Tensor variable;   ///< [N] int64: whose
+  torch::Tensor variable;   ///< [N] int64: where it occurs
 };
 LargestSurprise largest(const LabelSurprise& surprise);
 

@@ -9,7 +9,7 @@
 namespace segre {
 namespace {
 
-constexpr double kHalf = 0.5;  // added to every count: no label is impossible
+constexpr double kHalf = 0.5;  // added to every count, so that no label is impossible
 constexpr double kNatsPerByte = 8.0 * 0.6931471805599453;
 constexpr int64_t kByteLabels = 256;
 
@@ -17,7 +17,7 @@ torch::Tensor per_variable(const Space& space, const torch::Tensor& counts) {
   return counts.view({space.n_variables(), space.max_labels()});
 }
 
-// The entry of `table` [S] for each label, summed over the variables.
+// The sum over the variables of each label's entry in `table` [S].
 torch::Tensor sum_of_entries(const Space& space, const torch::Tensor& table, const torch::Tensor& labels) {
   const auto places = labels + space.starts(torch::kCPU);
   return table.index_select(0, places.flatten()).view(labels.sizes()).sum(1);
@@ -95,7 +95,7 @@ Measure foreground(const Space& space, const torch::Tensor& counts) {
   }
   const bool table = space.layout() == Layout::table;
   return {table ? "uncommon" : "foreground",
-          table ? "labels that are not their column's commonest" : "number of non-background labels",
+          table ? "labels other than their column's most common" : "number of non-background labels",
           [space, outside](const torch::Tensor& labels) { return sum_of_entries(space, outside, labels); }};
 }
 

@@ -13,12 +13,12 @@
 namespace segre {
 namespace {
 
-constexpr int kScoreDigits = 9;  // of a CSV: more than the noise of any score
+constexpr int kScoreDigits = 9;  // in a CSV; finer than the noise of any score
 
 const char* const kColumns[] = {"rank", "item",      "place",         "score", "std_error",  "percentile", "column",
                                 "pair", "pair_seen", "pair_expected", "nats",  "nats_error", "independent"};
 
-// A name of ours, changed where the table has a column that is called so.
+// One of our column names, prefixed if the table has a column of that name.
 std::string unlike(std::string name, const std::vector<std::string>& taken) {
   while (std::find(taken.begin(), taken.end(), name) != taken.end()) name = "segre_" + name;
   return name;
@@ -123,16 +123,16 @@ std::string order_warning(const OddRows& rows, int64_t top) {
   const DistinctItems distinct = distinct_items(rows.labels.index_select(0, first));
   const int64_t count = distinct.labels.size(0);
   if (count < 2) return "";
-  // Which of the first rows stands for each different one.
+  // The first row of each distinct kind.
   auto which = torch::empty({count}, torch::kInt64);
   for (int64_t k = first.numel() - 1; k >= 0; --k) which[distinct.place[k].item<int64_t>()] = first[k];
   const double variance = rows.score.index_select(0, which).var(/*unbiased=*/true).item<double>();
   const double noise = rows.std_error.index_select(0, which).square().mean().item<double>();
-  // What is seen of their differences is the true ones and the noise together.
+  // The observed variance is the true variance plus the noise.
   if (variance > 2.0 * noise) return "";
-  return concat("The order of the first ", first.numel(), " rows is mostly chance: their scores differ by ",
-                fixed(std::sqrt(variance), 2), " (standard deviation) and are known to ", fixed(std::sqrt(noise), 2),
-                " each; a smaller --error tells more.");
+  return concat("The order of the first ", first.numel(), " rows is mostly chance: their scores spread by ",
+                fixed(std::sqrt(variance), 2), " (standard deviation), standard error ", fixed(std::sqrt(noise), 2),
+                " each; ask for a smaller error.");
 }
 
 }  // namespace segre

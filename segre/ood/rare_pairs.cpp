@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kChance = 0.05;
 
-// -log of the probability of so few, roughly: half the deviance of a Poisson count. 0 if there are not too few.
+// Roughly -log of the probability of seeing this few: half the deviance of a Poisson count. 0 unless there are too few.
 double deviance(double seen, double expected) {
   if (seen >= expected) return 0.0;
   return expected - seen + (seen > 0.0 ? seen * std::log(seen / expected) : 0.0);
@@ -20,7 +20,7 @@ double deviance(double seen, double expected) {
 std::optional<RarePair> rarest_pair(const torch::Tensor& row, const torch::Tensor& train) {
   const int64_t n = row.numel();
   const auto same = (train == row).to(torch::kFloat64);  // [M, n]
-  const auto together = same.t().mm(same).contiguous();  // how often training had the row's labels i and j
+  const auto together = same.t().mm(same).contiguous();  // training rows with the row's labels i and j
   const auto* count = together.data_ptr<double>();
   const auto n_train = static_cast<double>(train.size(0));
   std::optional<RarePair> rarest;

@@ -14,24 +14,24 @@
 namespace segre {
 
 const char* const kWhyNotRawLikelihood =
-    "Raw likelihood misleads: how many nats an item costs is decided first of all by how complex the item is. Thin "
-    "strokes, large flat areas, short texts are likely under almost any model, also one that never saw their like, and "
-    "a complex item of the right kind costs more than a simple one of the wrong kind. What tells is how many nats an "
+    "Raw likelihood misleads: how many nats an item costs depends above all on how complex the item is. Thin strokes, "
+    "large flat areas and short texts are likely under almost any model, even one that never saw anything similar, and "
+    "a complex item of the right kind costs more than a simple one of the wrong kind. What counts is how many nats an "
     "item costs for its complexity.";
 
 const char* const kHowRecommended =
     "The recommended score is chosen without looking at the outside data. On training items alone, the logarithm of "
     "the model's nats is fitted, by least squares, as a line in the logarithms of the item's complexity: the nats by "
-    "its own label frequency (where all variables share their labels) and by its compressed size. The score is how far "
-    "an item lies above that line, in standard deviations. Both measures of complexity know nothing of the training "
-    "data; one that does would be surprised by the same items as the model and cancel part of what is looked for. No "
-    "score is the best against every kind of outside data: see the whole table.";
+    "its own label frequency (if all variables share their labels) and by its compressed size. The score is how far an "
+    "item is above that line, in standard deviations. Neither measure of complexity knows anything about the training "
+    "data; one that does would be surprised by the same items as the model and cancel part of the signal. No score is "
+    "best against every kind of outside data: see the whole table.";
 
 const char* const kHowRecommendedOfTables =
-    "Rare labels alone make a row of a table unlikely, also where they go together as they should. The recommended "
-    "score of tables is the model's nats less those of independent columns with the "
-    "shares of the training data: how surprising the combination is. It has nothing to fit and knows no outside data. "
-    "Against rows that are odd for rare labels alone, the nats themselves are better.";
+    "Rare labels alone make a row of a table unlikely, even if they go together as they should. The recommended score "
+    "for tables is the model's nats minus those of independent columns with the shares of the training data: how "
+    "surprising the combination is. It has nothing to fit and uses no outside data. Against rows that are odd only "
+    "because of rare labels, the nats themselves are better.";
 
 namespace {
 
@@ -42,7 +42,7 @@ constexpr int64_t kBins = 60;
 constexpr int64_t kShownItems = 10;
 constexpr double kLog2 = 0.6931471805599453;
 
-// Items spread evenly over a set: neighbours in a file are often alike.
+// Rows spread evenly over a set, since neighbours in a file are often alike.
 torch::Tensor shown_rows(const ScoredItems& items, int64_t count) {
   const int64_t N = items.labels.size(0);
   return (torch::arange(count) * N).div(count, "floor");
@@ -76,7 +76,7 @@ void show_items(Page& page, const OutsideReport& report) {
   add_row(page, report.space, "Inside", report.inside, count);
   add_row(page, report.space, "Outside", report.outside, count);
   page.caption(concat("Bound on -log2 p divided by the number of variables, ", report.space.n_variables(),
-                      ": smaller is likelier under the model. Items are spread evenly over each source."));
+                      ": smaller is more likely under the model. Items are spread evenly over each source."));
 }
 
 void show_histograms(Page& page, const OutsideReport& report) {
@@ -111,11 +111,11 @@ Page page_of(const OutsideReport& report) {
   const TextTable table = auroc_table(report.results);
   page.table(table.header, table.rows);
   page.caption(
-      "Larger scores are taken for more outside. AUROC: the chance that an outside item scores higher than an inside "
-      "item; 1 is best, 0.5 is guessing; 'reversed' is what it were if smaller scores were taken for outside, a choice "
-      "that needs outside data. FPR at 95% recall: the share of outside items accepted by the threshold that accepts "
-      "95% of the inside items; 0 is best. Intervals are of 95% (AUROC: DeLong's) and of each score alone; the "
-      "verdict compares scores on the same items, which tells smaller differences apart.");
+      "Larger scores mean more outside. AUROC: the chance that an outside item scores higher than an inside item; 1 is "
+      "best, 0.5 is guessing; 'reversed' is its value if smaller scores meant more outside, a choice that needs "
+      "outside data. FPR at 95% recall: the share of outside items accepted by the threshold that accepts 95% of the "
+      "inside items; 0 is best. The 95% intervals (AUROC: DeLong's) are for each score alone; the verdict compares "
+      "scores on the same items, which detects smaller differences.");
   page.heading("Which score to use");
   if (report.space.layout() == Layout::table) {
     page.text(kHowRecommendedOfTables);

@@ -21,14 +21,14 @@ struct OutsideReport {
 extern const char* const kWhyNotRawLikelihood;
 /// How the recommended score of images and sequences is chosen, for help texts and reports.
 extern const char* const kHowRecommended;
-/// And that of tables.
+/// The same for tables.
 extern const char* const kHowRecommendedOfTables;
 
-/// Shares of inside and outside items over one score, on common bins.
+/// Histograms of one score for inside and outside items, on common bins.
 Figure score_histogram(const Score& inside, const Score& outside);
 
-/// Writes scores.csv, auroc.csv, report.html and, of images, items.png (a row of inside and a row of outside items)
-/// into a folder, which exists. `plotly` is the file of plotly.min.js.
+/// Writes scores.csv, auroc.csv, report.html and, for images, items.png (a row of inside and a row of outside items)
+/// into an existing folder. `plotly` is the path of plotly.min.js.
 void write_outside_report(const std::filesystem::path& folder, const OutsideReport& report,
                           const std::filesystem::path& plotly);
 

@@ -8,9 +8,9 @@
 namespace segre {
 namespace {
 
-constexpr double kLeastNats = 1.0;  // what ratios divide by at least
+constexpr double kLeastNats = 1.0;  // smallest divisor of ratios
 
-// The models that know nothing of the training data.
+// The models that know nothing about the training data.
 std::vector<Measure> blind(const std::vector<Measure>& models) {
   std::vector<Measure> out;
   for (const Measure& model : models)
@@ -41,7 +41,7 @@ ScoredSets sets_of(const Score& inside, const Score& outside) {
   return {as_vector(inside.values), as_vector(outside.values)};
 }
 
-// How far a score leads another, which counts in its best direction, on the same items.
+// How far one score leads another, taken in its better direction, on the same items.
 Estimate lead_over(const Estimate& ours, const Roc& theirs, double correlation) {
   if (theirs.auroc >= 0.5) return difference(ours, {theirs.auroc, theirs.low, theirs.high}, correlation);
   return difference(ours, {1.0 - theirs.auroc, 1.0 - theirs.high, 1.0 - theirs.low}, -correlation);
@@ -114,8 +114,8 @@ torch::Tensor OutsideScores::recommended_error(const torch::Tensor& nats, const 
 std::string OutsideScores::how_recommended() const {
   if (!fit_)
     return concat(
-        "The recommended score is the row's nats less those of independent columns with the shares of the training "
-        "data: how surprising the combination of its labels is, however rare they are by themselves.");
+        "The recommended score is the row's nats minus those of independent columns with the shares of the training "
+        "data: how surprising the combination of its labels is, however rare each of them is.");
   std::vector<std::string> terms;
   for (size_t k = 0; k < blind_.size(); ++k)
     terms.push_back(concat(fixed(fit_->exponents()[k], 2), " log(nats by ", blind_[k].name, ")"));

@@ -11,7 +11,7 @@
 namespace segre {
 namespace {
 
-constexpr int kScoreDigits = 9;  // of a CSV: more than the noise of any score
+constexpr int kScoreDigits = 9;  // in a CSV; finer than the noise of any score
 
 void write_rows(std::ostream& out, const char* set, const ScoredItems& items) {
   for (int64_t k = 0; k < items.nats.numel(); ++k) {

@@ -6,7 +6,7 @@
 
 namespace segre {
 
-/// Items of one source with all that was computed of them.
+/// Items of one source with everything computed for them.
 struct ScoredItems {
   std::string source;         ///< as named by the user
   torch::Tensor numbers;      ///< [N] int64: which items of the source
@@ -16,14 +16,14 @@ struct ScoredItems {
   std::vector<Score> scores;  ///< by OutsideScores
 };
 
-/// A line per item: set (inside or outside), number of the item in its source, standard error of the nats, every score.
+/// One line per item: set (inside or outside), its number in the source, standard error of the nats, every score.
 void write_scores_csv(std::ostream& out, const ScoredItems& inside, const ScoredItems& outside);
 
-/// A line per score: its family, AUROC with interval, AUROC if reversed, false positive rate at 95% recall with
-/// interval, and by how much the recommended score's AUROC leads its best direction, with interval.
+/// One line per score: its family, AUROC with interval, AUROC if reversed, false positive rate at 95% recall with
+/// interval, and the lead of the recommended score's AUROC over its better direction, with interval.
 void write_auroc_csv(std::ostream& out, const std::vector<ScoreResult>& results);
 
-/// The same for people: header and rows of equal length.
+/// The same for display: header and rows of equal length.
 struct TextTable {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
@@ -31,7 +31,7 @@ struct TextTable {
 };
 TextTable auroc_table(const std::vector<ScoreResult>& results);
 
-/// Columns aligned with spaces, the first and a last one of words to the left, the others to the right.
+/// Columns aligned with spaces: the first, and a last one of text, to the left, the others to the right.
 std::string aligned(const TextTable& table);
 
 }  // namespace segre

@@ -8,12 +8,12 @@
 namespace segre {
 namespace {
 
-// Where the recommended score stands beside a baseline.
+// How the recommended score compares with a baseline.
 enum class Standing { behind, level, about_equal, ahead };
 
 double best_direction(const Roc& roc) { return std::max(roc.auroc, 1.0 - roc.auroc); }
 
-// Whether it is better than guessing, in either direction.
+// Whether a score is better than guessing, in either direction.
 bool tells(const Roc& roc) { return roc.low > 0.5 || roc.high < 0.5; }
 
 Standing standing(const ScoreResult& recommended, const ScoreResult& baseline) {
@@ -29,7 +29,7 @@ Standing standing(const ScoreResult& recommended, const ScoreResult& baseline) {
   return Standing::level;
 }
 
-// The best of the baselines of a standing; nullptr if there is none.
+// The best baseline with a given standing; nullptr if there is none.
 const ScoreResult* best_of(const std::vector<ScoreResult>& results, const ScoreResult& recommended, Standing wanted) {
   const ScoreResult* best = nullptr;
   for (const ScoreResult& result : results) {
@@ -52,7 +52,7 @@ std::string lead_text(const ScoreResult& baseline) {
 std::string named_auroc(const ScoreResult& result) { return concat("'", result.name, "' ", auroc_text(result.roc)); }
 
 const char* hindsight(const ScoreResult& baseline) {
-  return baseline.roc.auroc < 0.5 ? "; its direction was seen only with the outside data" : "";
+  return baseline.roc.auroc < 0.5 ? "; its direction is known only from the outside data" : "";
 }
 
 }  // namespace
@@ -68,16 +68,16 @@ std::string verdict(const std::vector<ScoreResult>& results) {
                   " needs no model and is better than the recommended score, ", ours, ", by ",
                   interval_text(-winner->lead.value, -winner->lead.high, -winner->lead.low), hindsight(*winner), ".");
   if (!(found->roc.low > 0.5))
-    return concat("NOT TOLD APART: the recommended score has AUROC ",
+    return concat("NOT SEPARATED: the recommended score has AUROC ",
                   interval_text(found->roc.auroc, found->roc.low, found->roc.high), ", and 0.5 is guessing.");
   if (const auto* rival = best_of(results, *found, Standing::level))
-    return concat("NO DIFFERENCE to a baseline that ", rival->n_inside, " inside and ", rival->n_outside,
-                  " outside items can show: the recommended score has AUROC ", ours, ", ", named_auroc(*rival),
+    return concat("NO DETECTABLE DIFFERENCE from a baseline in ", rival->n_inside, " inside and ", rival->n_outside,
+                  " outside items: the recommended score has AUROC ", ours, ", ", named_auroc(*rival),
                   " needs no model; the lead is ", lead_text(*rival), hindsight(*rival), ".");
   if (const auto* equal = best_of(results, *found, Standing::about_equal))
-    return concat("HARDLY A DIFFERENCE to a baseline: the recommended score has AUROC ", ours, ", ",
+    return concat("HARDLY ANY DIFFERENCE from a baseline: the recommended score has AUROC ", ours, ", ",
                   named_auroc(*equal), " needs no model; the lead, ", lead_text(*equal),
-                  ", is less than a tenth of what the lesser one gets wrong", hindsight(*equal), ".");
+                  ", is less than a tenth of what the worse one gets wrong", hindsight(*equal), ".");
   const auto* best = best_of(results, *found, Standing::ahead);
   return concat("The recommended score (AUROC ", ours, ") beats every baseline; the best is ", named_auroc(*best),
                 ", the lead over it ", lead_text(*best), ".");

@@ -32,7 +32,7 @@ torch::Tensor JointOracle::log_posterior(const torch::Tensor& v, double t) const
 }
 
 torch::Tensor JointOracle::log_density(const torch::Tensor& v, double t) const {
-  // log sum_beta p_beta N(v; a u_beta, s^2 1): the parts of |v - a u_beta|^2 that do not depend on beta come out.
+  // log sum_beta p_beta N(v; a u_beta, s^2 1): the parts of |v - a u_beta|^2 that do not depend on beta factor out.
   const auto at = path_->at(t);
   double corner_squared = 0.0;  // |u_beta|^2 = sum_i kappa_i^2 (1 - 1/c_i)
   for (int64_t i = 0; i < space().n_variables(); ++i) {
@@ -76,7 +76,7 @@ torch::Tensor JointOracle::divergence(const torch::Tensor& v, double t) const {
 
 torch::Tensor JointOracle::log_p(const torch::Tensor& labels) const {
   check_labels(space(), labels);
-  // A labeling's row is where all n of its one-hot places agree.
+  // A labeling's row is the one where all n one-hot places agree.
   const auto agree = one_hot(space(), labels, torch::kFloat64).matmul(hot_.t());
   const auto [matches, row] = agree.max(-1);
   const auto found = matches > static_cast<double>(space().n_variables()) - 0.5;

@@ -5,20 +5,20 @@
 
 namespace segre {
 
-/// The exact flow of a known joint distribution p: every quantity of the model in closed form, with no network. It is
-/// what integrators, samplers, densities and bounds are held against.
+/// The exact flow of a known joint distribution p: every quantity of the model in closed form, with no network.
+/// Integrators, samplers, densities and bounds are tested against it.
 ///
 /// The path is Gaussian given the labels, so nu_t(v) = sum_beta p_beta N(v; a_t u_beta, s_t^2 1), and
 ///   posterior    w_beta(v) ~ p_beta exp(sum_i e_{i, beta_i}),   e = (kappa a / s^2) v
 ///   endpoint     D = sum_beta w_beta u_beta = kappa_i (marginals_i(w) - 1/c_i)
 ///   velocity     F = alpha D + (s'/s) v                         alpha = a' - a s'/s
 ///   divergence   alpha (a/s^2) tr Cov_w(u) + dim s'/s           tr Cov = sum_i kappa_i^2 (1 - |marginals_i|^2)
-/// (|u_beta| is the same for all beta, which is why no other term enters the posterior.)
+/// (|u_beta| is the same for all beta, so no other term enters the posterior.)
 ///
 /// All calls are batched, v [B, S] in float64 (or float32), and cost B * R for R labelings in the support.
 class JointOracle {
  public:
-  /// InputError as check_joint.
+  /// InputError like check_joint.
   JointOracle(JointTable table, std::shared_ptr<const Path> path);
 
   const Space& space() const { return table_.space; }
@@ -32,11 +32,11 @@ class JointOracle {
   torch::Tensor log_posterior(const torch::Tensor& v, double t) const;
   /// The posterior's marginals, P(beta_i = j | v): [B, S].
   torch::Tensor posterior_marginals(const torch::Tensor& v, double t) const;
-  /// The same at a time for each row, t [B] or [1].
+  /// The same with a time for each row, t [B] or [1].
   torch::Tensor posterior_marginals(const torch::Tensor& v, const torch::Tensor& t) const;
   /// D: [B, S].
   torch::Tensor endpoint(const torch::Tensor& v, double t) const;
-  /// The same at a time for each row, t [B] or [1].
+  /// The same with a time for each row, t [B] or [1].
   torch::Tensor endpoint(const torch::Tensor& v, const torch::Tensor& t) const;
   /// F: [B, S].
   torch::Tensor velocity(const torch::Tensor& v, double t) const;
@@ -44,9 +44,9 @@ class JointOracle {
   torch::Tensor divergence(const torch::Tensor& v, double t) const;
   /// Exact log p of labelings [B, n], -inf for those not in the table: [B].
   torch::Tensor log_p(const torch::Tensor& labels) const;
-  /// log weights of the path proposal, log nu_t1(v) + log P(alpha|v) - log rho(v) with v ~ rho = N(a u_alpha, s^2 1)
-  /// drawn from the given standard normals u_0 on T0 [K, S], one labeling alpha [n] on the same device: [K]. Their mean
-  /// bounds log p_alpha from below and equals it up to misread labels.
+  /// log weights of the path proposal, log nu_t1(v) + log P(alpha|v) - log rho(v) with v ~ rho = N(a u_alpha, s^2 1),
+  /// for one labeling alpha [n] and given standard normals u_0 on T0 [K, S] on the same device: [K]. Their mean bounds
+  /// log p_alpha from below and equals it up to misread labels.
   torch::Tensor path_log_weights(const torch::Tensor& labeling, const torch::Tensor& u_0, double t1) const;
 
  private:
@@ -57,7 +57,7 @@ class JointOracle {
   torch::Tensor hot_;  // [R, S] one-hot labelings, float64
 };
 
-/// The matched readout: P(alpha_i = j | v) = softmax_j(kappa_i a v_ij / s^2) at time t, the Bayes rule of the path with
+/// The matched readout: P(alpha_i = j | v) = softmax_j(kappa_i a v_ij / s^2) at time t, Bayes' rule for the path with a
 /// uniform prior. -> log probabilities [B, S].
 torch::Tensor matched_readout(const Space& space, const Path& path, const torch::Tensor& v, double t);
 

@@ -1,7 +1,6 @@
 #include "segre/path/path.h"
 
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "segre/core/error.h"
@@ -10,63 +9,10 @@
 namespace segre {
 namespace {
 
-// Each path writes its formula once, for numbers and tensors alike.
-template <class T>
-T constant_like(const T& t, double value) {
-  if constexpr (std::is_same_v<T, double>) {
-    return value;
-  } else {
-    return torch::full_like(t, value);
-  }
-}
-
-class EGeodesic final : public Path {
- public:
-  explicit EGeodesic(double eps) : eps_(eps) {
-    if (!(eps > 0.0 && eps < 1.0)) fail_input("path.eps = ", eps, ": expected a number between 0 and 1");
-  }
-  PathCoefficients<double> at(double t) const override { return formula(t); }
-  PathCoefficients<torch::Tensor> at(const torch::Tensor& t) const override { return formula(t); }
-  double corner_scale(int64_t c) const override { return std::log1p(static_cast<double>(c) * (1.0 - eps_) / eps_); }
-  double time_at(double ratio) const override { return ratio / (1.0 + ratio); }
-  double t_end() const override { return 1.0; }
-  std::string name() const override { return "e-geodesic"; }
-
- private:
-  template <class T>
-  static PathCoefficients<T> formula(const T& t) {
-    return {t, 1.0 - t, constant_like(t, 1.0), constant_like(t, -1.0)};
-  }
-  double eps_;
-};
-
-class Ray final : public Path {
- public:
-  explicit Ray(double rate) : rate_(rate) {
-    if (!(rate > 0.0)) fail_input("path.rate = ", rate, ": expected a number above 0");
-  }
-  PathCoefficients<double> at(double t) const override { return formula(t); }
-  PathCoefficients<torch::Tensor> at(const torch::Tensor& t) const override { return formula(t); }
-  // |e_j - 1/c| = sqrt(1 - 1/c); a variable with one label has nothing to decide.
-  double corner_scale(int64_t c) const override {
-    return c == 1 ? 0.0 : 1.0 / std::sqrt(1.0 - 1.0 / static_cast<double>(c));
-  }
-  double time_at(double ratio) const override { return ratio / rate_; }
-  double t_end() const override { return std::numeric_limits<double>::infinity(); }
-  std::string name() const override { return "ray"; }
-
- private:
-  template <class T>
-  PathCoefficients<T> formula(const T& t) const {
-    return {rate_ * t, constant_like(t, 1.0), constant_like(t, rate_), constant_like(t, 0.0)};
-  }
-  double rate_;
-};
-
 // Per-item factors multiply whole rows: [B] -> [B, 1]; a single time broadcasts as it is.
 torch::Tensor as_column(const torch::Tensor& t) { return t.dim() == 1 ? t.unsqueeze(-1) : t; }
 
-// Probability that any label is read wrongly at a/s = ratio, by the union bound.
+// Union bound on the probability of misreading any label at a/s = ratio.
 double misread_bound(const std::map<int64_t, int64_t>& n_of_labels, const Path& path, double ratio) {
   double bound = 0.0;
   for (const auto& [c, count] : n_of_labels) {
@@ -77,9 +23,6 @@ double misread_bound(const std::map<int64_t, int64_t>& n_of_labels, const Path& 
 }
 
 }  // namespace
-
-std::shared_ptr<const Path> make_e_geodesic(double eps) { return std::make_shared<EGeodesic>(eps); }
-std::shared_ptr<const Path> make_ray(double rate) { return std::make_shared<Ray>(rate); }
 
 torch::Tensor variable_scales(const Space& space, const Path& path, torch::TensorOptions options) {
   if (space.is_uniform()) return torch::full({space.n_variables()}, path.corner_scale(space.max_labels()), options);
@@ -130,7 +73,7 @@ double decision_time(const Space& space, const Path& path, double error) {
   } else {
     for (int64_t i = 0; i < space.n_variables(); ++i) ++n_of_labels[space.n_labels(i)];
   }
-  // The bound falls with t on every path; bisect in a clock that is finite for both.
+  // The bound decreases with t on every path; bisect in a clock that is finite for both kinds.
   double low = 0.0;
   double high = std::isinf(path.t_end()) ? 1e6 : path.t_end() - 1e-6;
   for (int k = 0; k < 200 && high - low > 1e-9 * high; ++k) {

@@ -22,12 +22,12 @@ T information_rate(const PathCoefficients<T>& at) {
   return at.a / (at.s * at.s * at.s) * (at.da * at.s - at.a * at.ds);
 }
 
-/// Default chance of reading any label wrongly at the decision time: far below what any sample can show.
+/// Default probability of misreading any label at the decision time: far below what samples can reveal.
 inline constexpr double kDecisionError = 1e-5;
 
 /// A Gaussian probability path on T0: given the labels beta, v_t ~ N(a_t u_beta, s_t^2 1), with
-/// u_beta = kappa_i (e_beta_i - 1/c_i) for variable i. The pair (a_t, s_t) and the scale kappa are all a path is;
-/// everything else here follows from them:
+/// u_beta = kappa_i (e_beta_i - 1/c_i) for variable i. The pair (a_t, s_t) and the scale kappa define the path;
+/// everything else follows from them:
 ///
 ///   evidence        e = (kappa a / s^2) v        log-likelihood ratios of a variable's labels
 ///   velocity        F = alpha D + (s'/s) v       D: mean endpoint u_beta given v, alpha = a' - a s'/s
@@ -44,18 +44,11 @@ class Path {
   virtual double time_at(double ratio) const = 0;
   /// kappa of a variable with c labels.
   virtual double corner_scale(int64_t n_labels) const = 0;
-  /// Where the path ends: 1, or infinity.
+  /// End time of the path: 1, or infinity.
   virtual double t_end() const = 0;
   /// Its name in configs.
   virtual std::string name() const = 0;
 };
-
-/// The paper's path along e-geodesics from noise to the smoothed corner q = eps/c + (1 - eps) e_beta:
-/// a = t, s = 1 - t, kappa = log(1 + c (1 - eps)/eps), t in [0, 1].
-std::shared_ptr<const Path> make_e_geodesic(double eps);
-
-/// The infinite-time ray of Generative Assignment Flows (2024): a = rate * t, s = 1, |u_beta| = 1, t in [0, inf).
-std::shared_ptr<const Path> make_ray(double rate);
 
 /// kappa of every variable, [n].
 torch::Tensor variable_scales(const Space& space, const Path& path, torch::TensorOptions options);
@@ -80,13 +73,13 @@ torch::Tensor velocity_from_endpoint(const Path& path, const torch::Tensor& D, c
 torch::Tensor endpoint_from_velocity(const Path& path, const torch::Tensor& F, const torch::Tensor& v,
                                      const torch::Tensor& t);
 
-/// The first time at which reading labels from v_t errs on any of the n variables with probability at most
-/// `error` (a union bound over all wrong labels: sum_i (c_i - 1) Q(kappa_i a/(s sqrt 2))). Nothing is decided
-/// later, so models stop here.
+/// The first time at which the probability of misreading any of the n variables from v_t is at most `error`
+/// (a union bound over all wrong labels: sum_i (c_i - 1) Q(kappa_i a/(s sqrt 2))). Nothing is decided after it, so
+/// models stop here.
 double decision_time(const Space& space, const Path& path, double error = kDecisionError);
 
-/// The time t1 at which labels are read: as asked for, or the decision time where that is 0. InputError unless it lies
-/// inside the path.
+/// The time t1 at which labels are read: `asked`, or the decision time if that is 0. InputError unless it is within the
+/// path.
 double reading_time(const Space& space, const Path& path, double asked);
 
 }  // namespace segre

@@ -15,7 +15,7 @@ torch::Tensor raw_noise(const Space& space, const RandomStream& random, uint64_t
   return fill_normal(torch::empty({count, S}, options), random, first_item * static_cast<uint64_t>(S));
 }
 
-// The path at times t, made of standard normals [B, S], which it may overwrite.
+// The path at times t, built from standard normals [B, S], which it may overwrite.
 PathSample path_from_noise(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
                            torch::Tensor noise, WithVelocity with_velocity) {
   PathSample sample{labels, t, torch::ones_like(t), std::move(noise), {}};

@@ -5,18 +5,18 @@
 
 namespace segre {
 
-/// One draw per item from the conditional path: all that an objective needs, nothing that it does not.
+/// One draw per item from the conditional path: exactly what an objective needs.
 struct PathSample {
   torch::Tensor labels;    ///< [B, n]  the data beta
   torch::Tensor t;         ///< [B]     time
-  torch::Tensor weight;    ///< [B]     importance of the item in the objective; makes up for the law of t
+  torch::Tensor weight;    ///< [B]     weight of the item in the objective; compensates for the law of t
   torch::Tensor v_t;       ///< [B, S]  a_t u_beta + s_t u_0
-  torch::Tensor velocity;  ///< [B, S]  a_t' u_beta + s_t' u_0, which is u_beta - u_0 on the e-geodesic; undefined where
-                           ///< not asked for
+  torch::Tensor velocity;  ///< [B, S]  a_t' u_beta + s_t' u_0, which is u_beta - u_0 on the e-geodesic; undefined
+                           ///< unless requested
 };
 
-/// Reference noise nu_0: u_0 = Pi0 z with z standard normal, a standard normal on T0. Item k of the stream has
-/// the numbers k*S ... k*S + S - 1, so it is the same in every batch. -> [count, S]
+/// Reference noise nu_0: u_0 = Pi0 z with z standard normal, a standard normal on T0. Item k uses the numbers k*S ...
+/// k*S + S - 1 of the stream, so it is the same in every batch. -> [count, S]
 torch::Tensor reference_noise(const Space& space, const RandomStream& random, uint64_t first_item, int64_t count,
                               torch::TensorOptions options);
 
@@ -28,17 +28,17 @@ torch::Tensor reference_log_density(const Space& space, const torch::Tensor& u);
 torch::Tensor path_log_density(const Space& space, const Path& path, const torch::Tensor& v,
                                const torch::Tensor& u_beta, double t);
 
-/// What an objective will ask of a PathSample.
+/// Whether a PathSample includes the velocity.
 enum class WithVelocity { no, yes };
 
-/// The path at times t for the given labels, noise number first_item ... of the stream. Memory is indexed with the
-/// labels [B, n] int64, which are not looked at here: see check_labels.
-/// On the CPU in float32 one fused pass (kernels/path_kernels.h); elsewhere the definition, plain tensor operations.
+/// The path at times t for the given labels, noise number first_item ... of the stream. The labels [B, n] int64 index
+/// memory and are not checked here: see check_labels.
+/// In float32 on the CPU this is one fused pass (kernels/path_kernels.h); elsewhere plain tensor operations.
 PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
                        const RandomStream& random, uint64_t first_item, WithVelocity with_velocity);
 
-/// As above with the place of the first number in the stream, first_item * S, in memory of the device [1] int64, where
-/// a captured CUDA step finds a new one at each replay.
+/// As above, but reads the position of the first number in the stream, first_item * S, from device memory [1] int64, so
+/// that each replay of a captured CUDA step can use a new one.
 PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
                        const RandomStream& random, const torch::Tensor& first_number, WithVelocity with_velocity);
 

@@ -4,23 +4,23 @@
 
 namespace segre {
 
-/// A density of times on [0, t1], constant on equal bins: where along the path to look.
+/// A density of times on [0, t1], piecewise constant on equal bins.
 class TimeDensity {
  public:
   /// Uniform on [0, t1].
   explicit TimeDensity(double t1);
-  /// In proportion to `weights` [bins] >= 0, of which one is positive, but for a tenth that stays uniform.
+  /// Proportional to `weights` [bins] >= 0, at least one of them positive, except for a tenth that stays uniform.
   TimeDensity(double t1, const torch::Tensor& weights);
 
   double t1() const { return t1_; }
-  /// The same density cut at, or continued uniformly thinly to, another end.
+  /// The same density, truncated at another end or extended to it with a small uniform density.
   TimeDensity up_to(double t1) const;
 
   struct Draw {
     torch::Tensor t;        ///< like u
-    torch::Tensor density;  ///< there
+    torch::Tensor density;  ///< at t
   };
-  /// The times where the distribution function has the values u (any shape), float64.
+  /// The times at which the distribution function has the values u (any shape), float64.
   Draw at(const torch::Tensor& u) const;
 
  private:
@@ -28,11 +28,10 @@ class TimeDensity {
   torch::Tensor shares_;  // [bins] float64, summing to 1
 };
 
-/// Part of a learned density that stays uniform: no time starves, weights stay bounded.
+/// Share of a learned density that stays uniform, so that no time starves and weights stay bounded.
 inline constexpr double kUniformShare = 0.1;
 
-/// Where the distribution function of `shares` [bins] on equal bins of [0, 1] has the values u: which bin, and how far
-/// into it.
+/// The position at which the distribution function of `shares` [bins] on equal bins of [0, 1] has the values u.
 struct BinPosition {
   torch::Tensor bin;     ///< like u, int64
   torch::Tensor within;  ///< like u, float64 in [0, 1]

@@ -16,7 +16,7 @@ constexpr int64_t kMostBins = 60;
 
 double rounded(double value) { return std::round(value * 1e5) / 1e5; }
 
-// Shares of distances [B] in bins of `width`, from `first` on.
+// Shares of distances [B] in bins of `width`, starting at `first`.
 json histogram(const torch::Tensor& distances, int64_t first, int64_t width, int64_t n_bins, const char* name,
                const char* colour) {
   const auto counts = ((distances - first).div(width, "floor")).bincount({}, n_bins).to(torch::kFloat64);
@@ -52,7 +52,7 @@ json map_of(const Space& space, const torch::Tensor& values, int panel, const js
           {"colorbar", {{"x", bar_x}, {"thickness", 12}, {"len", 0.9}}}};
 }
 
-// What stands above a panel whose middle is at x.
+// The title above a panel centred at x.
 json title(const std::string& text, double x) {
   return {{"text", text},      {"x", x}, {"y", 1.08}, {"xref", "paper"}, {"yref", "paper"}, {"xanchor", "center"},
           {"showarrow", false}};
@@ -79,7 +79,7 @@ void add_scatter(Figure& figure, const FrequencyComparison& found, const std::st
                            {"yaxis", "y" + suffix},
                            {"line", {{"color", "#8a94a3"}, {"width", 1}}}});
   figure.traces.push_back(std::move(points));
-  const double left = (panel + 0.04) / std::max(n_panels, 3);  // a lone panel stays square
+  const double left = (panel + 0.04) / std::max(n_panels, 3);  // a single panel stays square
   const double right = (panel + 0.92) / std::max(n_panels, 3);
   json across{{"title", {{"text", "share in held-out items"}}}, {"range", {-0.02, 1.02}}, {"gridcolor", "#e6eaef"}};
   across["domain"] = {left, right};

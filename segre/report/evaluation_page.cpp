@@ -33,12 +33,12 @@ void show_metrics(Page& page, const std::vector<Metric>& metrics) {
                     differs_text(m)});
   page.table({"metric", "samples (95% interval)", "reference", "better", "differs"}, rows);
   page.caption(
-      "Where lower is better, 0 would be perfect, but finitely many exact samples do not reach it: the reference is "
-      "what they give on average, and what 95 of 100 times they do not exceed, found by dealing samples and held-out "
-      "items out again 199 times. Where the reference is best, it is the held-out items' own value. 'differs': chance "
-      "does not explain the distance (level 5%, each row on its own). Intervals: delta method for differences of "
-      "shares, Wilson for shares, DeLong for the chance of being nearer, order statistics for quantiles; items are "
-      "taken as independent.");
+      "If lower is better, 0 would be perfect, but a finite number of exact samples does not reach it: the reference "
+      "is what they give on average, with their 95% quantile, from 199 random permutations of samples and held-out "
+      "items. If the reference is best, it is the held-out items' own value. 'differs': chance does not explain the "
+      "difference (level 5%, each row on its own). Intervals: delta method for differences of shares, Wilson for "
+      "shares, DeLong for the probability of being nearer, order statistics for quantiles; items are assumed to be "
+      "independent.");
   rows.clear();
   for (const Metric& m : metrics)
     if (!m.note.empty()) rows.push_back({concat(m.group, ": ", m.name), m.note});
@@ -53,7 +53,7 @@ void show_images(Page& page, const EvaluationData& data, const Evaluation& evalu
   };
   page.heading("Samples and held-out items");
   show(page, grid(data.samples));
-  page.caption("Samples, the first ones drawn.");
+  page.caption("The first samples drawn.");
   show(page, grid(data.held_out));
   page.caption("Held-out items.");
   page.heading("How often each pixel is off the background");
@@ -64,9 +64,9 @@ void show_memorisation(Page& page, const EvaluationData& data, const Evaluation&
   if (!evaluation.of_samples.row.defined()) return;
   page.heading("Nearest training items");
   page.text(
-      "Distance is the number of variables whose labels differ; all training items are searched, and of equally near "
-      "ones the first is taken. Training items that occur several times count as often. Held-out items show how near "
-      "an item comes that was not copied; whether samples are nearer is in the table above.");
+      "Distance is the number of variables whose labels differ. All training items are searched; ties go to the "
+      "first. Training items that occur several times count each time. Held-out items show how near an item comes "
+      "without being copied; the table above says whether samples are nearer.");
   show(page, nearest_distances(evaluation));
   if (data.space.layout() != Layout::image) return;
   show(page, first_neighbours(data, evaluation));
@@ -74,7 +74,7 @@ void show_memorisation(Page& page, const EvaluationData& data, const Evaluation&
                       " nearest training items."));
   const auto order = torch::argsort(evaluation.of_samples.distance.select(1, 0), /*stable=*/true, 0, false);
   show(page, neighbour_picture(data, evaluation, order.slice(0, 0, std::min(kShownNearest, order.numel()))));
-  page.caption("The same for the samples that are nearest of all to a training item: copies would be here.");
+  page.caption("The same for the samples that come nearest to a training item: copies would appear here.");
 }
 
 }  // namespace
@@ -87,8 +87,8 @@ Page evaluation_page(const EvaluationData& data, const Evaluation& evaluation, c
   if (data.space.layout() == Layout::image) show_images(page, data, evaluation);
   page.heading("Shares of labels");
   page.text(
-      "Every point is a label of a variable, or a combination of labels of a pair. On the line: as often in the "
-      "samples as in the held-out items.");
+      "Each point is a label of a variable, or a combination of labels of a pair. Points on the line are as frequent "
+      "in the samples as in the held-out items.");
   show(page, share_scatter(evaluation));
   show_memorisation(page, data, evaluation);
   return page;

@@ -13,10 +13,10 @@ namespace {
 
 using nlohmann::json;
 
-// A regular tetrahedron; vertex k stands for the labeling k = 2 y1 + y2.
+// A regular tetrahedron; vertex k is the labeling k = 2 y1 + y2.
 constexpr std::array<std::array<double, 3>, 4> kVertices{{{1, 1, 1}, {1, -1, -1}, {-1, 1, -1}, {-1, -1, 1}}};
 
-// Joint probabilities [4] -> point in space, rounded to what a screen can show.
+// Joint probabilities [4] -> point in space, rounded to screen precision.
 std::array<double, 3> place(const double* p) {
   std::array<double, 3> out{};
   for (int axis = 0; axis < 3; ++axis) {
@@ -111,7 +111,7 @@ json scene_layout() {
 // p over all four labelings in enumeration order, zeros included.
 std::array<double, 4> dense(const JointTable& target) {
   if (target.space.n_variables() != 2 || target.space.n_coordinates() != 4)
-    fail("the tetrahedron shows two binary variables");
+    fail("the tetrahedron needs two binary variables");
   std::array<double, 4> p{};
   for (int64_t r = 0; r < target.p.numel(); ++r)
     p[2 * target.labelings[r][0].item<int64_t>() + target.labelings[r][1].item<int64_t>()] = target.p[r].item<double>();

@@ -24,7 +24,7 @@ Figure tetrahedron_with_flow(const JointTable& target, const torch::Tensor& traj
 /// Target and sampled frequencies of two variables side by side on one colour scale (the paper's Figure 5).
 Figure histograms(const JointTable& target, const LabelingCounts& counts);
 
-/// The bound on -log p of one run as it trained, in nats, and the entropy of the target, below which it cannot stay.
+/// A run's bound on -log p during training, in nats, and the entropy of the target, which it cannot stay below.
 struct LossCurve {
   std::string name;
   std::vector<double> steps;

@@ -7,7 +7,7 @@
 
 namespace segre {
 
-/// One web page that needs nothing else: text, tables and interactive charts, with plotly.js inlined.
+/// A self-contained web page: text, tables and interactive charts, with plotly.js inlined.
 ///
 ///   Page page("What was learned");
 ///   page.heading("Samples");
@@ -15,8 +15,8 @@ namespace segre {
 ///   page.chart({{{"type", "heatmap"}, {"z", z}}}, {{"height", 400}});
 ///   page.write("report.html", "plotly.min.js");
 ///
-/// When all charts are drawn the root element gets the attribute data-charts-drawn with their number; a script error
-/// is kept in data-error. Tests and curious users can look there.
+/// Once all charts are drawn, the root element gets the attribute data-charts-drawn with their number; a script error
+/// is stored in data-error. Tests and curious users can check both.
 class Page {
  public:
   explicit Page(std::string title) : title_(std::move(title)) {}
@@ -26,18 +26,18 @@ class Page {
   void text(const std::string& text);
   /// A picture, given as the bytes of a PNG file.
   void picture(const std::string& png);
-  /// Small pictures (bytes of PNG files) in a row under a heading of its own, each with a line of text below.
+  /// Small pictures (bytes of PNG files) in a row under their own heading, each with a line of text below.
   void picture_row(const std::string& title, const std::vector<std::string>& pngs,
                    const std::vector<std::string>& captions);
   /// A caption below the chart or picture before it.
   void caption(const std::string& text);
-  /// Numbers in rows under a header; columns after the first are aligned right.
+  /// Numbers in rows under a header; columns after the first are right-aligned.
   void table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows);
   /// A plotly figure: traces and layout, in plotly's own terms. The page adds its fonts and margins.
   void chart(const nlohmann::json& traces, nlohmann::json layout);
   int n_charts() const { return static_cast<int>(charts_.size()); }
 
-  /// Writes the page whole; `plotly` is the file of plotly.min.js.
+  /// Writes the page, whole or not at all; `plotly` is the path of plotly.min.js.
   void write(const std::filesystem::path& path, const std::filesystem::path& plotly) const;
 
  private:

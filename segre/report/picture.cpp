@@ -9,13 +9,13 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kPageWidth = 1000;     // small images are enlarged up to here
-constexpr int64_t kMostEnlarged = 16;    // a lone tiny image need not fill the page
+constexpr int64_t kPageWidth = 1000;     // small images are enlarged up to this
+constexpr int64_t kMostEnlarged = 16;    // a single tiny image need not fill the page
 constexpr Rgb kGap{190, 190, 190};       // between images: no label's colour
-constexpr Rgb kFrame{220, 30, 30};       // around images that stand out
+constexpr Rgb kFrame{220, 30, 30};       // around highlighted images
 constexpr int64_t kMostMapLabels = 256;  // colours in the palette of a PNG
 
-// Okabe and Ito, Color universal design (2008), the darkest first: label 0 is usually the background.
+// Okabe and Ito, Color universal design (2008), darkest first: label 0 is usually the background.
 constexpr std::array<Rgb, 8> kOkabeIto{{{0, 0, 0},
                                         {230, 159, 0},
                                         {86, 180, 233},
@@ -26,7 +26,7 @@ constexpr std::array<Rgb, 8> kOkabeIto{{{0, 0, 0},
                                         {204, 121, 167}}};
 
 void check_image(const Space& space) {
-  if (space.layout() != Layout::image) fail_input("pictures are drawn of images, this is a ", space.describe());
+  if (space.layout() != Layout::image) fail_input("only images can be drawn, this is a ", space.describe());
 }
 
 // Colours beyond the named ones: hues a golden angle apart, in three steps of lightness.
@@ -48,7 +48,7 @@ torch::Tensor on_cpu(const Space& space, const torch::Tensor& labels) {
   return here;
 }
 
-// Copies one label image into the picture, its corner at (top, left).
+// Copies one label image into the picture, with its corner at (top, left).
 void paint(Picture& picture, const int64_t* labels, const Space& space, const std::vector<Rgb>& colours, int64_t top,
            int64_t left, int64_t scale) {
   const int64_t height = space.shape()[0] * scale;
@@ -93,7 +93,7 @@ Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t
   picture.width = columns * (width * scale + gap) + gap;
   if (picture.height > kMaxPngPixels / picture.width)
     fail_input("a picture of ", count, " images of ", height, "x", width, " would have ", picture.height, "x",
-               picture.width, " pixels, at most ", kMaxPngPixels, " are drawn; write fewer, or a folder of images");
+               picture.width, " pixels, expected at most ", kMaxPngPixels, "; write fewer, or a folder of images");
   picture.pixels.assign(static_cast<size_t>(picture.height * picture.width), kGap);
   const auto colours = label_colours(space);
   for (int64_t item = 0; item < count; ++item) {
@@ -121,7 +121,7 @@ void write_label_maps(const std::filesystem::path& folder, const Space& space, c
                       int64_t first_number) {
   check_image(space);
   if (space.max_labels() > kMostMapLabels)
-    fail_input("a PNG label map holds ", kMostMapLabels, " labels, this is an ", space.describe(), "; use .npy");
+    fail_input("a PNG label map has at most ", kMostMapLabels, " labels, this is an ", space.describe(), "; use .npy");
   const auto here = on_cpu(space, labels);
   const auto colours = label_colours(space);
   std::vector<uint8_t> values(static_cast<size_t>(space.n_variables()));

@@ -15,13 +15,13 @@ struct Picture {
   std::vector<Rgb> pixels;  ///< [height * width], row by row
 };
 
-/// One colour per label of an image space: its own where it has any, white on black for two labels, else the colours
-/// of Okabe and Ito, which all kinds of colour vision tell apart, followed by others.
+/// One colour per label of an image space: the space's own if it has any, white on black for two labels, else the
+/// colours of Okabe and Ito, which are distinct to all kinds of colour vision, followed by others.
 std::vector<Rgb> label_colours(const Space& space);
 
-/// Label images [B, n] side by side, `columns` in a row with a thin gap, each pixel enlarged so that the picture is as
-/// wide as a page. With `frame_every` > 0 images 0, frame_every, 2 frame_every, ... get a red frame. InputError where
-/// the space is no image or the picture would be larger than kMaxPngPixels.
+/// Label images [B, n] side by side, `columns` per row with a thin gap, each pixel enlarged so that the picture is as
+/// wide as a page. With `frame_every` > 0, images 0, frame_every, 2 frame_every, ... get a red frame. InputError if the
+/// space is not an image or the picture would be larger than kMaxPngPixels.
 Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t columns, int64_t frame_every = 0);
 
 /// draw_label_grid as the bytes of a PNG file.
@@ -32,7 +32,7 @@ void write_label_grid(const std::filesystem::path& path, const Space& space, con
                       int64_t columns);
 
 /// Writes each label image [B, n] as a palette PNG, index = label: 000000.png and so on, counted from `first_number`,
-/// into `folder`, which exists. InputError where the space is no image or has more than 256 labels.
+/// into the existing `folder`. InputError if the space is not an image or has more than 256 labels.
 void write_label_maps(const std::filesystem::path& folder, const Space& space, const torch::Tensor& labels,
                       int64_t first_number);
 

@@ -16,9 +16,9 @@ constexpr double kMost = 220.0;
 template <class Value>
 json curves(const SamplerQuality& quality, bool with_stochastic, Value&& value) {
   json traces = json::array();
-  for (size_t k = 0; k < sampler_names().size(); ++k) {
-    const std::string& sampler = sampler_names()[k];
-    if (!with_stochastic && !is_deterministic(sampler)) continue;
+  for (size_t k = 0; k < sampler_kinds().size(); ++k) {
+    if (!with_stochastic && !sampler_kinds()[k].deterministic) continue;
+    const std::string& sampler = sampler_kinds()[k].name;
     json trace{{"type", "scatter"},      {"mode", "lines+markers"},
                {"name", sampler},        {"x", json::array()},
                {"y", json::array()},     {"line", {{"color", kColours[k % std::size(kColours)]}, {"width", 1.8}}},

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 namespace segre {
 
@@ -22,7 +22,7 @@ th:first-child, td:first-child { text-align: left; }
 th { color: var(--soft); font-weight: 600; }
 )css";
 
-/// Draws the charts and says when it is done.
+/// Draws the charts and signals when it is done.
 inline constexpr const char* kPageScript = R"js(
 const root = document.documentElement;
 window.addEventListener("error", (event) => { root.dataset.error = event.message; });

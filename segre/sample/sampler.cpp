@@ -55,13 +55,13 @@ torch::Tensor Sampler::noise(uint64_t first, int64_t count) const {
   return reference_noise(flow_.space, {seed_, Purpose::sampling_noise}, first, count, flow_.options);
 }
 
-// Of every label, as a readout that draws sees it: [rows, S].
+// Log probability of every label for the readouts that draw: [rows, S].
 torch::Tensor Sampler::log_probability(const torch::Tensor& v) const {
   if (options_.readout == Readout::segre || t1() >= flow_.path->t_end()) return log_lift(flow_.space, v);
   return matched_readout(flow_.space, *flow_.path, v, t1());
 }
 
-// Variables whose label the state leaves open: [rows].
+// Number of variables whose label the state does not decide: [rows].
 torch::Tensor Sampler::count_undecided(const torch::Tensor& v) const {
   const Space& space = flow_.space;
   if (t1() < flow_.path->t_end()) {
@@ -69,8 +69,8 @@ torch::Tensor Sampler::count_undecided(const torch::Tensor& v) const {
     const auto best = reduce_blocks(space, {log_p}, [](const auto& in) { return in[0].amax(-1); });
     return (best < std::log(kDecided)).sum(-1);
   }
-  // The end is a mean corner kappa (pi - 1/c), from which pi is read. softmax(v) would not do: the smoothed corner of a
-  // decided label has 1 - eps + eps/c there.
+  // The end is a mean corner kappa (pi - 1/c), which gives pi. softmax(v) would not work: at the smoothed corner of a
+  // decided label it is 1 - eps + eps/c.
   const auto shares = v / corner_scales(space, *flow_.path, v.options());
   const auto best = reduce_blocks(
       space, {shares}, [](const auto& in) { return in[0].amax(-1) + 1.0 / static_cast<double>(in[0].size(-1)); });
@@ -96,9 +96,9 @@ Sampler::Block Sampler::draw_block(uint64_t block) const {
 }
 
 Samples Sampler::draw(uint64_t first, int64_t count) const {
-  if (count < 0) fail_input(count, " samples were asked for, 0 or more were expected");
+  if (count < 0) fail_input(count, " samples requested, expected 0 or more");
   if (count == 0) return {.labels = torch::empty({0, flow_.space.n_variables()}, torch::kInt64)};
-  // Labels, where they were drawn and joined.
+  // Labels, in batches and joined.
   require_memory(2.0 * 8.0 * static_cast<double>(count) * static_cast<double>(flow_.space.n_variables()),
                  concat(count, " samples of the ", flow_.space.describe()), torch::kCPU);
   const auto rows = static_cast<uint64_t>(rows_);
@@ -114,11 +114,7 @@ Samples Sampler::draw(uint64_t first, int64_t count) const {
     parts[k] = {drawn.labels.slice(0, begin, end), drawn.n_undecided.slice(0, begin, end),
                 drawn.n_evaluations.slice(0, begin, end)};
   };
-  // On the CPU a block is one thread's work: threads need not wait for each other at every operation.
-  const int64_t grain = flow_.options.device().is_cpu() ? 1 : n_blocks;
-  parallel_for(0, n_blocks, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) draw_part(k);
-  });
+  for_each_block(n_blocks, flow_.options.device().is_cpu(), draw_part);
   std::vector<torch::Tensor> labels;
   Samples out;
   for (const Block& part : parts) {
@@ -131,7 +127,7 @@ Samples Sampler::draw(uint64_t first, int64_t count) const {
 }
 
 torch::Tensor Sampler::trajectories(int64_t count) const {
-  if (count < 1) fail_input(count, " trajectories were asked for, 1 or more were expected");
+  if (count < 1) fail_input(count, " trajectories requested, expected 1 or more");
   std::vector<torch::Tensor> states;
   (*integrator_)(noise(0, count), 0, [&](const torch::Tensor& v, double) { states.push_back(v); });
   return torch::stack(states);

@@ -1,60 +1,64 @@
 #pragma once
 
+#include "segre/config/schema.h"
 #include "segre/flow/integrator.h"
 
 namespace segre {
 
-/// Where sampling stops and labels are read.
+/// When sampling stops and labels are read.
 enum class Stop {
-  decision,  ///< at the decision time: labels are decided, the rest of the path would change none of them
+  decision,  ///< at the decision time: labels are decided, and the rest of the path would not change them
   end,       ///< at t = 1, as in the paper
 };
 
 /// How labels are read from the last state.
 enum class Readout {
   argmax,   ///< the largest coordinate of each variable
-  matched,  ///< drawn from the Bayes rule of the path, softmax(kappa a v / s^2); from softmax(v) at t = 1
-  segre,    ///< drawn from T(W), W = softmax(v): the factorising distribution that the state stands for in the paper.
-            ///< Before t = 1 it is wider than what the state says of the labels
+  matched,  ///< drawn by the path's Bayes rule, softmax(kappa a v / s^2); from softmax(v) at t = 1
+  segre,    ///< drawn from T(W), W = softmax(v): the factorising distribution that the state represents in the paper.
+            ///< Before t = 1 it is wider than the state's posterior over labels
 };
 
 struct SampleOptions {
-  std::string sampler = "rk4";  ///< see sampler_names()
+  std::string sampler = "rk4";  ///< see sampler_kinds()
   int64_t steps = 5;            ///< of equal length in t; dopri5 chooses its own
   Stop stop = Stop::decision;
-  double t1 = 0.0;  ///< stop here instead; 0: where `stop` says
+  double t1 = 0.0;  ///< stop at this time instead; 0: use `stop`
   Readout readout = Readout::argmax;
   double tolerance = 1e-3;  ///< error per step, relative to 1 + |v| (dopri5)
 };
 
-/// Labels and what they took.
+/// Declares the keys sample.*.
+void declare_sample_keys(ConfigSchema& schema, SampleOptions& options);
+
+/// Labels and their cost.
 struct Samples {
   torch::Tensor labels;       ///< [count, n] int64, on the CPU
-  int64_t n_undecided = 0;    ///< variables whose likeliest label has less than kDecided probability given the last
-                              ///< state, whatever the readout
-  int64_t n_evaluations = 0;  ///< of the field, over all samples; dopri5 takes another number for each
+  int64_t n_undecided = 0;    ///< variables whose most likely label has probability below kDecided given the last
+                              ///< state, for any readout
+  int64_t n_evaluations = 0;  ///< of the field, over all samples; with dopri5 it varies from sample to sample
 };
 
-/// Below this probability of its likeliest label a variable counts as undecided: by the path's Bayes rule or, at the
-/// path's end, that of the mean corner which every sampler lands on.
+/// A variable whose most likely label has a lower probability counts as undecided. The probability is that of the
+/// path's Bayes rule or, at the path's end, of the mean corner on which every sampler lands.
 inline constexpr double kDecided = 0.99;
 
 /// Noise -> flow -> labels. Sample k is a function of (seed, k): the field always runs on whole blocks of
-/// rows_per_block() consecutive samples, of which a request gets its part, since a matrix product may round a row
-/// differently in batches of another size.
+/// rows_per_block() consecutive samples, and a request receives its part of them, since a matrix product may round a
+/// row differently in batches of another size.
 class Sampler {
  public:
   Sampler(Flow flow, const SampleOptions& options, uint64_t seed);
   Sampler(const Model& model, const SampleOptions& options, uint64_t seed);
 
-  /// Samples first ... first + count - 1, count >= 0. Error where the flow leads to numbers that are not finite.
+  /// Samples first ... first + count - 1, count >= 0. Error if the flow produces non-finite numbers.
   Samples draw(uint64_t first, int64_t count) const;
   /// Time of the readout.
   double t1() const { return times().back(); }
   int64_t rows_per_block() const { return rows_; }
-  /// States along the way, [times, count, S], of samples 0 ... count - 1; for pictures of the flow.
+  /// States of samples 0 ... count - 1 along the way, [times, count, S]; for pictures of the flow.
   torch::Tensor trajectories(int64_t count) const;
-  /// Their times: every step's; of dopri5, whose samples have a time each, the first and the last.
+  /// Their times: those of every step; with dopri5, whose samples have individual times, the first and the last.
   const std::vector<double>& times() const { return integrator_->times(); }
 
  private:

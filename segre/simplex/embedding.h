@@ -10,13 +10,13 @@ namespace segre {
 /// log T(W)_alpha = sum_i log W_{i, alpha_i} at W = lift(v): [*, S] -> [*, N].
 torch::Tensor log_segre_map(const Space& space, const torch::Tensor& v);
 
-/// log T(W)_alpha of given labelings: v [B, S], labels [B, n] -> [B].
+/// log T(W)_alpha for given labelings: v [B, S], labels [B, n] -> [B].
 torch::Tensor log_segre_at(const Space& space, const torch::Tensor& v, const torch::Tensor& labels);
 
 /// The marginals (M p)_{i,j} = sum of p_alpha over alpha_i = j: [*, N] -> [*, S]. M(T(W)) = W.
 torch::Tensor marginalise(const Space& space, const torch::Tensor& p);
 
-/// -sum_alpha p_alpha log p_alpha in nats, 0 log 0 = 0: [*, N] -> [*]. Of all p with marginals W, T(W) has the most.
+/// -sum_alpha p_alpha log p_alpha in nats, 0 log 0 = 0: [*, N] -> [*]. Maximal at T(W) among all p with marginals W.
 torch::Tensor joint_entropy(const torch::Tensor& p);
 
 }  // namespace segre

@@ -2,16 +2,16 @@
 
 #include "segre/space/space.h"
 
-// Lifting maps between tangent vectors and points of the open simplex. W, p, q are points (positive, summing to 1
-// per variable), u, v tangent vectors; all [*, S]. The state of every flow is v, never W: W = lift(v) loses nothing
-// only while no component underflows, whereas v stays exact.
+// Lifting maps between tangent vectors and points of the open simplex. W, p, q are points (positive, summing to 1 per
+// variable), u, v tangent vectors; all [*, S]. The state of every flow is v, never W: W = lift(v) is lossless only
+// while no component underflows, whereas v stays exact.
 
 namespace segre {
 
-/// exp at the barycentre: softmax(v) per variable. Any v; constants per variable change nothing.
+/// exp at the barycentre: softmax(v) per variable. Any v; adding a constant per variable changes nothing.
 torch::Tensor lift(const Space& space, const torch::Tensor& v);
 
-/// log of lift(v), finite where lift(v) underflows.
+/// log of lift(v), finite even if lift(v) underflows.
 torch::Tensor log_lift(const Space& space, const torch::Tensor& v);
 
 /// Inverse of lift: Pi0 log W.

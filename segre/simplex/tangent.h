@@ -2,7 +2,7 @@
 
 #include "segre/space/space.h"
 
-// The tangent space T0 of the simplex, {v : sum_j v_j = 0} per variable, and its points' coordinates.
+// The tangent space T0 of the simplex, {v : sum_j v_j = 0} per variable, and coordinates in it.
 // All tensors are [*, S], S = sum_i c_i (see Space); float32 or float64, CPU or CUDA.
 
 namespace segre {

@@ -13,9 +13,9 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kMostDecimals = 15;    // what a float64 holds of any number
-constexpr double kMostSteps = 0x1p50;    // more values in a bin than a uniform number tells apart
-constexpr size_t kLongestNumber = 1100;  // characters of a float64 without an exponent
+constexpr int64_t kMostDecimals = 15;    // digits that a float64 always preserves
+constexpr double kMostSteps = 0x1p50;    // more values in a bin than a uniform number can distinguish
+constexpr size_t kLongestNumber = 1100;  // characters of a float64 written without an exponent
 
 const char* const kUnitNames[] = {"number", "day", "minute", "second"};
 
@@ -34,7 +34,7 @@ std::string number_text(double value, Form... form) {
   return is_zero && written.starts_with('-') ? written.substr(1) : written;  // no -0.0
 }
 
-// Seconds of a date's unit; 0 for numbers.
+// Seconds in a unit of dates; 0 for numbers.
 int64_t resolution_of(Bins::Unit unit) {
   switch (unit) {
     case Bins::Unit::day:
@@ -49,13 +49,13 @@ int64_t resolution_of(Bins::Unit unit) {
   return 0;
 }
 
-// How far two values next to each other are apart; 0: as close as numbers are.
+// Spacing of adjacent values; 0 if they can be arbitrarily close.
 double step_of(const Bins& bins) {
   if (bins.unit != Bins::Unit::number) return static_cast<double>(resolution_of(bins.unit));
   return bins.decimals == Bins::kAnyDecimals ? 0.0 : std::pow(10.0, -static_cast<double>(bins.decimals));
 }
 
-// A value as the data would have it; the edges' own digits where `any_digits`.
+// A value as the data would write it; with `any_digits`, all the digits it needs.
 std::string value_text(const Bins& bins, double value, bool any_digits) {
   if (bins.unit != Bins::Unit::number) return moment_text(static_cast<int64_t>(value), resolution_of(bins.unit));
   if (any_digits || bins.decimals == Bins::kAnyDecimals) return number_text(value);
@@ -103,22 +103,22 @@ std::string Bins::draw(int64_t bin, double u) const {
   const double count = step > 0.0 ? std::round((high - low) / step) + (is_last ? 1.0 : 0.0) : INFINITY;
   const bool is_counted = count < kMostSteps;
   double value = is_counted ? low + std::floor(u * count) * step : low * (1.0 - u) + high * u;
-  if (value > high || (value >= high && !is_last)) value = low;  // by rounding
+  if (value > high || (value >= high && !is_last)) value = low;  // due to rounding
   return value_text(*this, value, !is_counted && unit == Unit::number);
 }
 
 void Bins::check(const std::string& what) const {
   if (edges.size() < 2) fail_input(what, ": bins with ", edges.size(), " edges, at least 2 were expected");
   if (decimals < kAnyDecimals || decimals > kMostDecimals)
-    fail_input(what, ": bins of numbers with ", decimals, " decimals, 0 to ", kMostDecimals, " were expected");
+    fail_input(what, ": numeric bins with ", decimals, " decimals, 0 to ", kMostDecimals, " were expected");
   for (size_t k = 0; k < edges.size(); ++k) {
     const double edge = edges[k];
     const bool is_date = edge >= static_cast<double>(kFirstSecond) && edge <= static_cast<double>(kLastSecond);
     if (unit == Unit::number ? !std::isfinite(edge) : !is_date)
-      fail_input(what, ": an edge of bins is ", edge, ", a ",
+      fail_input(what, ": a bin edge is ", edge, ", a ",
                  unit == Unit::number ? "finite number" : "date of the years 1 to 9999", " was expected");
     if (k > 0 && (edge < edges[k - 1] || (edge == edges[k - 1] && k + 1 < edges.size())))
-      fail_input(what, ": an edge of bins is ", edge, " after ", edges[k - 1], ", a larger one was expected");
+      fail_input(what, ": a bin edge is ", edge, " after ", edges[k - 1], ", a larger one was expected");
   }
 }
 
@@ -133,13 +133,13 @@ Bins Bins::from_json(const nlohmann::json& json) {
   const auto unit = json.at("unit").get<std::string>();
   const auto* const known = std::find(std::begin(kUnitNames), std::end(kUnitNames), unit);
   if (known == std::end(kUnitNames))
-    fail_input("bins of unknown unit '", unit, "'; number, day, minute or second was expected");
+    fail_input("unknown bin unit '", unit, "'; number, day, minute or second was expected");
   bins.unit = static_cast<Unit>(known - std::begin(kUnitNames));
   for (const auto& edge : json.at("edges")) {
-    if (!edge.is_number()) fail_input("an edge of bins is of type ", edge.type_name(), ", a number was expected");
+    if (!edge.is_number()) fail_input("a bin edge is of type ", edge.type_name(), ", a number was expected");
     bins.edges.push_back(edge.get<double>());
   }
-  if (bins.unit == Unit::number) bins.decimals = json_integer(json.at("decimals"), "the decimals of bins");
+  if (bins.unit == Unit::number) bins.decimals = json_integer(json.at("decimals"), "the bins' number of decimals");
   return bins;
 }
 

@@ -11,7 +11,7 @@ std::vector<torch::Tensor> block_parts(const Space& space, const Block& block, c
 
 /// Applies `fn` to the points of each block of equal cardinality and puts the results back in order.
 ///
-///   fn   (list of [*, n_c, c]) -> [*, n_c, c]      differentiable where its operations are
+///   fn   (list of [*, n_c, c]) -> [*, n_c, c]      differentiable if its operations are
 ///   in   tensors [*, S]
 ///   ->   [*, S]
 ///
@@ -26,7 +26,7 @@ torch::Tensor map_blocks(const Space& space, const std::vector<torch::Tensor>& i
   return torch::cat(out, -1).index_select(-1, space.coordinates_from_blocks(device));
 }
 
-/// As map_blocks for functions that give one value per variable: fn (list of [*, n_c, c]) -> [*, n_c]; -> [*, n].
+/// Like map_blocks, for functions with one value per variable: fn (list of [*, n_c, c]) -> [*, n_c]; -> [*, n].
 template <class Fn>
 torch::Tensor reduce_blocks(const Space& space, const std::vector<torch::Tensor>& in, Fn&& fn) {
   const auto device = in.front().device();
@@ -37,14 +37,14 @@ torch::Tensor reduce_blocks(const Space& space, const std::vector<torch::Tensor>
   return torch::cat(out, -1).index_select(-1, space.variables_from_blocks(device));
 }
 
-/// Repeats one value per variable over that variable's labels: y [*, n] -> [*, S].
+/// Repeats each variable's value over its labels: y [*, n] -> [*, S].
 torch::Tensor spread(const Space& space, const torch::Tensor& y);
 
-/// Picks the coordinate of one label per variable: x [B, S], labels [B, n] -> [B, n]. A label outside its variable's
-/// range picks another variable's coordinate: see check_labels, also for one_hot.
+/// Picks the coordinate of one label per variable: x [B, S], labels [B, n] -> [B, n]. Here and in one_hot, an
+/// out-of-range label addresses another variable's coordinate: see check_labels.
 torch::Tensor pick(const Space& space, const torch::Tensor& x, const torch::Tensor& labels);
 
-/// 1 at each variable's label, 0 elsewhere: labels [B, n] -> [B, S] of the given options.
+/// 1 at each variable's label, 0 elsewhere: labels [B, n] -> [B, S] with the given options.
 torch::Tensor one_hot(const Space& space, const torch::Tensor& labels, torch::TensorOptions options);
 
 /// The label with the largest coordinate: x [*, S] -> [*, n] int64. Ties go to the smallest label.

@@ -17,7 +17,7 @@ void check_shape(const Space& space, const torch::Tensor& labels, bool type_serv
                labels.sizes());
 }
 
-// The first offender among the labels of an item, of which there is one.
+// Reports the first label of an item that is out of range; there must be one.
 template <class T>
 [[noreturn]] void refuse(const Space& space, int64_t item, const T* row) {
   int64_t i = 0;
@@ -26,10 +26,10 @@ template <class T>
              " where 0 to ", space.n_labels(i) - 1, " was expected");
 }
 
-// An item at a time without a branch inside, which compilers turn into vector instructions.
+// One item at a time without inner branches, so that compilers vectorise the loop.
 template <class T>
 void check_values(const Space& space, const torch::Tensor& labels) {
-  using Number = std::make_unsigned_t<T>;  // a negative label is a very large one
+  using Number = std::make_unsigned_t<T>;  // negative labels become very large
   const int64_t n = space.n_variables();
   std::vector<Number> largest(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i)

@@ -4,9 +4,9 @@
 
 namespace segre {
 
-/// As check_labels, declared in space.h, for labels of any integer type or bool: throws InputError unless they are
-/// [B, n] with each value in [0, c_i), naming the first item, variable and value that is not. One pass over them,
-/// without a copy where they lie in one piece on the CPU.
+/// Like check_labels in space.h, for labels of any integer type or bool: throws InputError unless they are [B, n] with
+/// each value in [0, c_i), naming the first offending item, variable and value. One pass, without a copy if the labels
+/// are contiguous on the CPU.
 void check_integer_labels(const Space& space, const torch::Tensor& labels);
 
 }  // namespace segre

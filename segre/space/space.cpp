@@ -13,7 +13,7 @@
 namespace segre {
 namespace {
 
-// Index tensors of one device, built when first asked for: a large uniform space never needs most of them.
+// Index tensors of one device, built on first use: a large uniform space never needs most of them.
 struct DeviceIndex {
   std::vector<Block> blocks;
   torch::Tensor coordinates_from_blocks;
@@ -31,7 +31,7 @@ torch::Tensor inverse_permutation(const torch::Tensor& order) {
   return inverse;
 }
 
-// The first name that occurs twice: names decide what labels and columns mean, so each must mean one thing.
+// The first name that occurs twice. Names identify labels and columns, so they must be unique.
 const std::string* find_repeated(const std::vector<std::string>& names) {
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : names)
@@ -41,7 +41,7 @@ const std::string* find_repeated(const std::vector<std::string>& names) {
 
 const char* const kLayoutNames[] = {"sequence", "image", "table"};
 
-// The number of variables of a shape; sizes may come from a file, so the product is checked before it is taken.
+// Number of variables of a shape. Sizes may come from a file, so each product is checked before it is computed.
 int64_t count_variables(const std::vector<int64_t>& shape, int64_t n_labels) {
   int64_t count = 1;
   for (const int64_t extent : shape) {
@@ -54,7 +54,7 @@ int64_t count_variables(const std::vector<int64_t>& shape, int64_t n_labels) {
   return count;
 }
 
-// One field of an entry in a JSON list; a field that is absent stands for no names.
+// The names under `key`; none if it is absent.
 std::vector<std::string> names_in(const nlohmann::json& json, const char* key) {
   return json.value(key, std::vector<std::string>{});
 }
@@ -87,10 +87,10 @@ struct Space::Contents {
   Layout layout = Layout::table;
   std::vector<int64_t> shape;
   int64_t n_variables = 0;
-  int64_t uniform_labels = 0;     // c when all are equal, else 0
-  std::vector<int64_t> n_labels;  // per variable; empty when uniform
-  std::vector<Variable> names;    // empty when nothing is named
-  LabelSet label_set;             // of sequences and images
+  int64_t uniform_labels = 0;     // c if all are equal, else 0
+  std::vector<int64_t> n_labels;  // per variable; empty if uniform
+  std::vector<Variable> names;    // empty if nothing is named
+  LabelSet label_set;             // for sequences and images
   int64_t n_coordinates = 0;
 
   mutable std::mutex mutex;
@@ -181,7 +181,7 @@ Space Space::table(std::vector<Variable> variables) {
     contents->n_labels.push_back(v.n_labels);
     contents->n_coordinates += v.n_labels;
     if (contents->n_coordinates > kMaxCoordinates)
-      fail_input("a table of ", variables.size(), " variables with more than ", kMaxCoordinates, " labels in all");
+      fail_input("a table of ", variables.size(), " variables has more than ", kMaxCoordinates, " labels in total");
     named = named || !v.name.empty() || !v.label_names.empty() || v.bins;
   }
   const auto& counts = contents->n_labels;

@@ -12,40 +12,39 @@
 
 namespace segre {
 
-/// How the variables lie beside each other: in a row, on a grid of pixels, or as the named columns of a table.
+/// How the variables are arranged: in a row, on a grid of pixels, or as the named columns of a table.
 enum class Layout { sequence, image, table };
 
-/// Largest number of labels one variable may have.
+/// Maximum number of labels of a variable.
 inline constexpr int64_t kMaxLabels = 65'536;
 
-/// Largest number of coordinates, 2^32: one item of them fills 16 GB, and counts of bytes stay far from overflow.
+/// Maximum number of coordinates, 2^32: one such item fills 16 GB, and byte counts stay far from overflow.
 inline constexpr int64_t kMaxCoordinates = int64_t{1} << 32;
 
-/// A categorical variable: its name and the names of its labels, where it has any.
+/// A categorical variable: its name and the names of its labels, if any.
 struct Variable {
   std::string name;                      ///< empty: named by position
   int64_t n_labels = 0;                  ///< c_i, 1 to kMaxLabels
   std::vector<std::string> label_names;  ///< empty, or n_labels names
-  /// What the labels stand for where they are intervals of numbers or dates: all of them, or all but a last one for
+  /// The intervals of numbers or dates that the labels represent, if they do: all labels, or all but a last one for
   /// missing values.
   std::optional<Bins> bins{};
 };
 
-/// What labels are called and which colour (red, green, blue) pictures give them, where all variables share their
-/// labels: the classes of a label map.
+/// Names and colours (red, green, blue) of labels that all variables share, such as the classes of a label map.
 struct LabelSet {
   std::vector<std::string> names;               ///< empty, or one per label
   std::vector<std::array<uint8_t, 3>> colours;  ///< empty, or one per label
 };
 
-/// All variables with the same number of labels, so that one dense operation serves them together.
+/// All variables with the same number of labels, so that one dense operation handles them together.
 struct Block {
   int64_t n_labels;           ///< c
   int64_t n_variables;        ///< how many variables have c labels
-  torch::Tensor coordinates;  ///< [n_variables * c] int64: their places among the n_coordinates()
+  torch::Tensor coordinates;  ///< [n_variables * c] int64: their positions among the n_coordinates()
 };
 
-/// What the variables are: n of them, the i-th with its own c_i labels.
+/// The variables: n of them, the i-th with its own c_i labels.
 ///
 /// The coordinates of a point (W, v, logits, ...) are one axis of length S = sum_i c_i, always the last one:
 /// the labels of variable 0, then those of variable 1, and so on. Nothing is padded, so different c_i cost
@@ -84,20 +83,20 @@ class Space {
   std::string variable_name(int64_t variable) const;
   /// The name given, or the label's number.
   std::string label_name(int64_t variable, int64_t label) const;
-  /// The intervals that a variable's labels stand for; nullptr where they are just labels.
+  /// The intervals that a variable's labels represent; nullptr if they are plain labels.
   const Bins* bins(int64_t variable) const;
-  /// Whether this and the other are copies of one space.
+  /// Whether both are copies of one space.
   bool shares_contents_of(const Space& other) const { return contents_ == other.contents_; }
   /// Names and colours that all variables share; empty for a table.
   const LabelSet& label_set() const;
-  /// Number of labelings prod_i c_i, or `limit` + 1 where it exceeds the limit.
+  /// Number of labelings prod_i c_i, or `limit` + 1 if it exceeds the limit.
   int64_t n_labelings(int64_t limit) const;
 
   /// The variables grouped by c, ascending; one block when is_uniform().
   const std::vector<Block>& blocks(torch::Device device) const;
-  /// [S] int64: for each coordinate of the blocks laid end to end, where the space wants it. Mixed spaces only.
+  /// [S] int64: for each coordinate, its position in the blocks laid end to end. Mixed spaces only.
   const torch::Tensor& coordinates_from_blocks(torch::Device device) const;
-  /// [n] int64: the same for one value per variable.
+  /// [n] int64: the same for variables.
   const torch::Tensor& variables_from_blocks(torch::Device device) const;
   /// [S] int64: the variable that each coordinate belongs to.
   const torch::Tensor& variable_of_coordinate(torch::Device device) const;
@@ -106,11 +105,11 @@ class Space {
   /// [n + 1] int64 on the CPU: offset(i), and n_coordinates() last.
   const torch::Tensor& offsets() const;
 
-  /// Layout, shape, label counts and names, as kept in checkpoints.
+  /// Layout, shape, label counts and names, as stored in checkpoints.
   nlohmann::json to_json() const;
   static Space from_json(const nlohmann::json& json);
 
-  /// One line for people: "table of 4 variables with 2 to 7 labels".
+  /// A one-line description: "table of 4 variables with 2 to 7 labels".
   std::string describe() const;
 
  private:
@@ -119,7 +118,7 @@ class Space {
   std::shared_ptr<const Contents> contents_;
 };
 
-/// All labelings of a small space, [N, n] int64: the last variable runs fastest. Refuses more than `limit`.
+/// All labelings of a small space, [N, n] int64: the last variable varies fastest. InputError above `limit`.
 torch::Tensor enumerate_labelings(const Space& space, int64_t limit = 1 << 22);
 
 /// Throws InputError unless labels is [B, n] int64 with each value in [0, c_i), naming the first offender.

@@ -22,7 +22,7 @@ const torch::Tensor& find(const NamedTensors& state, const std::string& name, co
   return at->second;
 }
 
-// The kernels walk over memory: a gradient must lie in it as its weight does.
+// The kernels walk over memory, so a gradient must have its weight's layout.
 torch::Tensor in_layout_of(const torch::Tensor& weight, const torch::Tensor& gradient) {
   if (gradient.strides() == weight.strides()) return gradient;
   return torch::empty_like(weight, gradient.options()).copy_(gradient);
@@ -69,10 +69,10 @@ void Adam::step(double lr) {
   ++n_steps_;
   int64_t numbers_in_all = 0;
   for (const Slot& slot : slots_) numbers_in_all += slot.weight.numel();
-  constexpr int64_t kWorthwhile = 1 << 16;  // numbers, below which waking a thread takes longer
+  constexpr int64_t kWorthwhile = 1 << 16;  // numbers; with fewer, waking a thread takes longer
   const auto n_slots = static_cast<int64_t>(slots_.size());
   parallel_for(0, n_slots, numbers_in_all < kWorthwhile ? n_slots : 1, [&](int64_t begin, int64_t end) {
-    const torch::NoGradGuard no_grad_here;  // it holds for its own thread only
+    const torch::NoGradGuard no_grad_here;  // the guard covers only its own thread
     for (int64_t k = begin; k < end; ++k) update(slots_[static_cast<size_t>(k)], step_numbers, scale);
   });
 }

@@ -5,8 +5,11 @@
 #ifdef SEGRE_CUDA
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
-#include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAGuard.h>
+
+#include <optional>
+
+#include "segre/core/graph_runner.h"
 #endif
 
 namespace segre {
@@ -14,10 +17,22 @@ namespace segre {
 #ifdef SEGRE_CUDA
 namespace {
 
-constexpr int64_t kAhead = 8;   // steps the host may be ahead
-constexpr int64_t kWarmUp = 3;  // steps before the capture: each shape of a convolution is met, its algorithm chosen
+constexpr int64_t kAhead = 8;  // maximum number of steps the host may be ahead
 
-// Applies fn to each pair of tensors that is there.
+// While alive, cuDNN benchmarks algorithms for each convolution. A process-wide setting, so it is restored once the
+// step is captured.
+class CudnnMeasures {
+ public:
+  CudnnMeasures() : before_(at::globalContext().benchmarkCuDNN()) { at::globalContext().setBenchmarkCuDNN(true); }
+  ~CudnnMeasures() { at::globalContext().setBenchmarkCuDNN(before_); }
+  CudnnMeasures(const CudnnMeasures&) = delete;
+  CudnnMeasures& operator=(const CudnnMeasures&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Applies fn to each pair of defined tensors.
 template <class Fn>
 void for_each_input(const StepInputs& a, StepInputs& b, Fn&& fn) {
   for (const auto member :
@@ -29,12 +44,13 @@ void for_each_input(const StepInputs& a, StepInputs& b, Fn&& fn) {
 
 struct CapturedStep::Contents {
   Body body;
-  c10::cuda::CUDAStream stream;
-  StepInputs inputs;                 // on the device; the graph reads them
-  StepInputs pinned[kAhead];         // on their way there
-  at::cuda::CUDAEvent sent[kAhead];  // when each may be written again
-  at::cuda::CUDAGraph graph;
+  GraphRunner runner;
+  StepInputs inputs{};                 // on the device; the graph reads them
+  StepInputs pinned[kAhead]{};         // on their way there
+  at::cuda::CUDAEvent sent[kAhead]{};  // when each may be overwritten
   int64_t n_steps = 0;
+
+  Contents(Body step, torch::Device device) : body(std::move(step)), runner(device, GraphRunner::Priority::high) {}
 
   void send(const StepInputs& host) {
     const auto slot = n_steps % kAhead;
@@ -44,43 +60,27 @@ struct CapturedStep::Contents {
       to.copy_(from);
     });
     for_each_input(pinned[slot], inputs, [&](const torch::Tensor& from, torch::Tensor& to) {
-      if (!to.defined()) to = torch::empty_like(from, from.options().device(stream.device()).pinned_memory(false));
+      if (!to.defined())
+        to = torch::empty_like(from, from.options().device(runner.stream().device()).pinned_memory(false));
       to.copy_(from, /*non_blocking=*/true);
     });
-    sent[slot].record(stream);
-  }
-
-  void capture() {
-    stream.synchronize();
-    graph.capture_begin();
-    body(inputs);
-    graph.capture_end();
+    sent[slot].record(runner.stream());
   }
 };
 
-CapturedStep::CapturedStep(Body body, torch::Device device)
-    : contents_(new Contents{.body = std::move(body),
-                             .stream = c10::cuda::getStreamFromPool(/*isHighPriority=*/true, device.index()),
-                             .inputs = {},
-                             .pinned = {},
-                             .sent = {},
-                             .graph = {}}) {
-  at::globalContext().setBenchmarkCuDNN(true);
-  c10::cuda::device_synchronize();  // parameters were made on another stream
+CapturedStep::CapturedStep(Body body, torch::Device device) : contents_(new Contents(std::move(body), device)) {
+  c10::cuda::device_synchronize();  // parameters were created on another stream
 }
 
 CapturedStep::~CapturedStep() = default;
 
 void CapturedStep::operator()(const StepInputs& host) {
   Contents& c = *contents_;
-  const c10::cuda::CUDAStreamGuard guard(c.stream);
+  const c10::cuda::CUDAStreamGuard guard(c.runner.stream());
   c.send(host);
-  if (c.n_steps == kWarmUp) c.capture();
-  if (c.n_steps < kWarmUp) {
-    c.body(c.inputs);
-  } else {
-    c.graph.replay();
-  }
+  std::optional<CudnnMeasures> measures;
+  if (!c.runner.is_captured()) measures.emplace();
+  c.runner.run([&c] { c.body(c.inputs); });
   ++c.n_steps;
 }
 

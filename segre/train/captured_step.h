@@ -7,22 +7,22 @@
 
 namespace segre {
 
-/// What a training step takes from the host. Everything else it works out where the parameters are.
+/// Inputs of a training step from the host. Everything else is computed on the device.
 struct StepInputs {
-  torch::Tensor rows;      ///< [B] int64: rows of the dataset on the device; undefined where labels come themselves
-  torch::Tensor labels;    ///< [B, n] labels; undefined where rows are given
-  torch::Tensor u;         ///< [B] float32, rising on [0, 1): where the law of t is asked
-  torch::Tensor counters;  ///< [2] int64: number of the first noise, place of the loss in its ring
+  torch::Tensor rows;      ///< [B] int64: rows of the dataset on the device; undefined if labels are given
+  torch::Tensor labels;    ///< [B, n] labels; undefined if rows are given
+  torch::Tensor u;         ///< [B] float32, increasing in [0, 1): quantiles of the law of t
+  torch::Tensor counters;  ///< [2] int64: position of the first noise, slot of the loss in its ring
   torch::Tensor numbers;   ///< [9] float32: kernels::adam_numbers
 };
 
-/// Runs a step on CUDA many times: the first few as they are, which lets cuDNN choose its algorithms, then captured
-/// once as a CUDA graph and replayed. Inputs travel through pinned memory, so the host prepares the next step while the
-/// device runs this one and nothing waits, until kAhead steps are under way.
+/// Runs a step on CUDA many times: normally the first few times, which lets cuDNN choose its algorithms, then captured
+/// once as a CUDA graph and replayed. Inputs go through pinned memory, so the host prepares the next steps while the
+/// device runs this one, and waits only when kAhead steps are in flight.
 class CapturedStep {
  public:
   using Body = std::function<void(const StepInputs&)>;
-  /// `body` must do the same work on the same memory at every call and never wait for the device.
+  /// `body` must do the same work on the same memory on every call and never wait for the device.
   CapturedStep(Body body, torch::Device device);
   ~CapturedStep();
   CapturedStep(const CapturedStep&) = delete;
@@ -30,7 +30,7 @@ class CapturedStep {
 
   /// Starts a step with inputs on the CPU. Shapes must not change.
   void operator()(const StepInputs& host);
-  /// Waits for all steps started and for anything else the device was given.
+  /// Waits for all steps and any other work on the device.
   void synchronize();
 
  private:

@@ -17,7 +17,7 @@ torch::Tensor endpoint_error(const Model& model, const PathSample& sample, const
   return squared_norm(u_beta - D.detach());
 }
 
-// Gradients of `output` in the field's parameters, given its own (none for a scalar).
+// Gradients of `output` with respect to the field's parameters, given its own (none for a scalar).
 std::vector<torch::Tensor> gradients_of(const torch::Tensor& output, const Field& field,
                                         const torch::Tensor& grad_output) {
   if (!at::GradMode::is_enabled()) return {};

@@ -14,16 +14,16 @@ enum class Objective {
 /// The objective on a batch: sums over variables, per item, and the gradient of the weighted mean over items.
 struct ObjectiveValue {
   torch::Tensor loss;                    ///< [B] per item, before weights
-  torch::Tensor error;                   ///< [B] |u_beta - D|^2, what the information integrand is made of
+  torch::Tensor error;                   ///< [B] |u_beta - D|^2, the error in the information integrand
   std::vector<torch::Tensor> gradients;  ///< of mean(weight * loss), in the order of Field::parameters
 };
 
 /// Whether an objective needs PathSample::velocity.
 WithVelocity needs_velocity(Objective objective);
 
-/// Evaluates the objective; where gradients are off (NoGradGuard), without them. Touches nothing else, so several
+/// Evaluates the objective, with gradients unless they are disabled (NoGradGuard). Has no side effects, so several
 /// threads may work on parts of a batch at once. Cross entropy on float32 CPU tensors is one fused pass
-/// (kernels::cross_entropy); everything else is differentiated by LibTorch.
+/// (kernels::cross_entropy); LibTorch differentiates everything else.
 ObjectiveValue evaluate(const Model& model, const PathSample& sample, Objective objective);
 
 }  // namespace segre

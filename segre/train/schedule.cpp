@@ -7,7 +7,7 @@
 namespace segre {
 
 double learning_rate(const ScheduleOptions& options, int64_t step, int64_t n_steps) {
-  // One that does not fit would end the training while the rate still rises.
+  // A warm-up that does not fit would end the training while the rate is still rising.
   const int64_t warmup = options.warmup < n_steps ? options.warmup : n_steps / 10;
   if (step < warmup) return options.lr * static_cast<double>(step + 1) / static_cast<double>(warmup);
   if (options.kind == ScheduleKind::constant) return options.lr;

@@ -4,12 +4,12 @@
 
 namespace segre {
 
-/// How the learning rate moves after warm-up.
+/// How the learning rate changes after warm-up.
 enum class ScheduleKind { constant, cosine };
 
 struct ScheduleOptions {
-  double lr = 2e-3;                          ///< learning rate at its highest
-  int64_t warmup = 0;                        ///< steps of linear rise to it; a tenth of all steps if it is not shorter
+  double lr = 2e-3;                          ///< peak learning rate
+  int64_t warmup = 0;                        ///< steps of linear warm-up; if not fewer than all steps, a tenth of those
   ScheduleKind kind = ScheduleKind::cosine;  ///< cosine: falls towards 0, which it would reach one step after the last
 };
 

@@ -9,7 +9,7 @@ namespace segre {
 namespace {
 
 constexpr double kMemory = 0.99;             // decay of the running mean per batch
-constexpr double kLeastInformation = 1e-12;  // keeps the law proper where every error is 0
+constexpr double kLeastInformation = 1e-12;  // keeps the law proper if every error is 0
 const char* const kSumName = "time_law.sum";
 const char* const kMassName = "time_law.mass";
 
@@ -58,7 +58,7 @@ void TimeLaw::learn(const torch::Tensor& t, const torch::Tensor& error) {
   const auto times = t.to(torch::kFloat64);
   const auto point = path_->at(times);
   const auto information = information_rate(point) * error.to(torch::kFloat64);
-  // As a product with the bins' indicators: sums in a fixed order on every device.
+  // Multiplying by the bins' indicators sums in a fixed order on every device.
   const auto bin = (times * (kBins / t_max_)).to(torch::kInt64).clamp_max(kBins - 1);
   const auto inside = (torch::arange(kBins, bin.options()).unsqueeze(1) == bin).to(torch::kFloat64);
   const auto count = inside.sum(1);
@@ -82,8 +82,8 @@ TimeDensity TimeLaw::spread(const NamedTensors& state, double t1) {
   if (sum == state.end() || mass == state.end()) return TimeDensity(t1);
   for (const auto& at : {sum, mass})
     if (at->second.sizes() != at::IntArrayRef{kBins} || !at->second.isfinite().all().item<bool>())
-      fail_input("the checkpoint's tensor ", at->first, " has shape ", at->second.sizes(), ", ", kBins,
-                 " finite numbers were expected");
+      fail_input("the checkpoint's tensor ", at->first, " has shape ", at->second.sizes(), ", expected ", kBins,
+                 " finite numbers");
   if (mass->second.min().item<double>() <= 0.0) return TimeDensity(t1);
   const auto information = (sum->second.to(torch::kFloat64) / mass->second).clamp_min(0.0);
   if (!(information.sum().item<double>() > 0.0)) return TimeDensity(t1);

@@ -7,24 +7,24 @@
 
 namespace segre {
 
-/// Where training looks along the path.
+/// Where along the path training draws its times.
 enum class TimeLawKind {
   uniform,      ///< t uniform on [0, 1], the paper's
   decision,     ///< t uniform on [0, t1]: nothing is decided after the decision time t1
-  information,  ///< t on [0, t1] in proportion to where labels are decided, learned as training goes
+  information,  ///< t on [0, t1], more often where labels are decided; learned during training
 };
 
 /// Draws times for training. The information law samples more where the integrand of the likelihood bound,
-/// 1/2 d/dt(a^2/s^2) |u_beta - D|^2, is large: a histogram over [0, t1], an average over past batches that starts from
-/// the first of them. Its objective is then the mean over that law; with `reweight` items carry the weight
-/// (1/t1)/density(t), which makes it the mean over uniform times again (on the toys a little less accurate). Times are
-/// stratified: item b of B has the b-th of B equal shares of probability.
+/// 1/2 d/dt(a^2/s^2) |u_beta - D|^2, is large, using a histogram over [0, t1] averaged over past batches, starting with
+/// the first. The objective is then the mean over that law; with `reweight`, items are weighted by (1/t1)/density(t),
+/// which restores the mean over uniform times (slightly less accurate on the toys). Times are stratified: item b of B
+/// gets the b-th of B equal shares of probability.
 class TimeLaw {
  public:
   /// Bins of the histogram.
   static constexpr int kBins = 64;
 
-  /// `options` say where it works: all of it is tensor operations there, so a captured CUDA step needs no host.
+  /// All of it is tensor operations on the device of `options`, so a captured CUDA step does not need the host.
   TimeLaw(TimeLawKind kind, std::shared_ptr<const Path> path, double t1, bool reweight = false,
           torch::TensorOptions options = torch::kFloat32);
 
@@ -32,21 +32,19 @@ class TimeLaw {
     torch::Tensor t;       ///< [B]
     torch::Tensor weight;  ///< [B]
   };
-  /// Uniform numbers of the items first_item ... of the stream, one batch, rising: [count] float32 on the CPU.
+  /// Uniform numbers for one batch, items first_item ... of the stream, ascending: [count] float32 on the CPU.
   static torch::Tensor uniforms(const RandomStream& random, uint64_t first_item, int64_t count);
-  /// The times where the law's distribution function has the values u [B].
+  /// The times at which the law's distribution function equals u [B].
   Draw at(const torch::Tensor& u) const;
-  /// Learns from a batch: the times and |u_beta - D|^2 there. Does nothing for the uniform law, whose times reach t
-  /// = 1.
+  /// Learns from a batch: its times and |u_beta - D|^2 at them. Does nothing for the uniform law, which reaches t = 1.
   void learn(const torch::Tensor& t, const torch::Tensor& error);
-  /// The running integral of the information over [0, t1], in nats: up to misread labels the simulation-free bound on
-  /// -log p, averaged over recent items. Falls to the entropy of the data. NaN for the uniform law.
+  /// The running integral of the information over [0, t1], in nats: up to misread labels, the simulation-free bound on
+  /// -log p, averaged over recent items. Falls towards the entropy of the data. NaN for the uniform law.
   double nats() const;
   /// Largest time drawn.
   double t_max() const { return t_max_; }
-  /// The density of times that spends evaluations best on the bound's integrand, from a checkpoint's state: in
-  /// proportion to the root of the information, whose noise is like that of a count. Uniform on [0, t1] where the state
-  /// holds no law.
+  /// The best density of times for estimating the integral of the bound, from a checkpoint's state: proportional to the
+  /// root of the information, whose noise is like that of a count. Uniform on [0, t1] if the state holds no law.
   static TimeDensity spread(const NamedTensors& state, double t1);
   /// Names of the law's tensors in checkpoints.
   static std::vector<std::string> state_names();
@@ -55,14 +53,14 @@ class TimeLaw {
   void load(const NamedTensors& state);
 
  private:
-  torch::Tensor information() const;  // [bins], the running mean, or that of all bins where a bin has seen nothing
+  torch::Tensor information() const;  // [bins], the running mean; for a bin without data, that of all bins
 
   TimeLawKind kind_;
   std::shared_ptr<const Path> path_;
   double t_max_;
   bool reweight_;
   torch::TensorOptions options_;
-  // Per bin of [0, t1], float64: running sum of the information and of its weights, both decaying alike.
+  // Per bin of [0, t1], float64: running sums of the information and of its weights, with the same decay.
   torch::Tensor sum_, mass_;
 };
 

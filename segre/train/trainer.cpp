@@ -20,7 +20,7 @@ void copy_from(const torch::Tensor& target, const NamedTensors& state, const std
   target.copy_(at->second);
 }
 
-// Losses end to end, gradients added in order.
+// Concatenates losses and adds gradients in order.
 ObjectiveValue combine(std::vector<ObjectiveValue> shards) {
   if (shards.size() == 1) return std::move(shards.front());
   ObjectiveValue out;
@@ -45,17 +45,17 @@ ObjectiveValue combine(std::vector<ObjectiveValue> shards) {
   fail("the loss is ", loss, " at step ", step, "; a smaller train.lr may help");
 }
 
-// Rows of a batch that are one thread's work. A function of the batch alone: gradients are added in the order of the
-// shards, so bits do not depend on the number of threads.
+// Rows of a batch that one thread handles. Depends only on the batch: gradients are added in the order of the shards,
+// so bits do not depend on the number of threads.
 int64_t rows_per_shard(const Field& field, int64_t batch) {
   if (!field.buffers().empty()) return batch;  // batch normalisation needs the whole batch at once
-  constexpr int64_t kNumbers = 3 << 16;  // of activations, below which a shard is mostly the cost of calling LibTorch
+  constexpr int64_t kNumbers = 3 << 16;  // activations; below this, the overhead of calling LibTorch dominates a shard
   const int64_t worthwhile = kNumbers / std::max<int64_t>(1, field.n_activations());
-  const int64_t half = (batch + 1) / 2;  // in more parts, adding their gradients would take what they save
+  const int64_t half = (batch + 1) / 2;  // with more parts, adding their gradients would cost what they save
   return std::min(field.shard_rows(), half >= worthwhile ? half : batch);
 }
 
-// A batch is put where its labels say: a model of other label counts would be written beside its memory.
+// Labels index memory: a model with different label counts would be written out of bounds.
 void check_same_counts(const Space& model, const Space& data) {
   if (model.n_variables() != data.n_variables())
     fail_input("the data have ", data.n_variables(), " variables, the model ", model.n_variables());
@@ -65,7 +65,7 @@ void check_same_counts(const Space& model, const Space& data) {
                  model.n_labels(i), " in the model");
 }
 
-// Rows of S floats alive at once in a step: noise, path, softmax, logits, gradient and what autograd keeps.
+// Rows of S floats alive at once in a step: noise, path, softmax, logits, gradient and autograd's buffers.
 constexpr int64_t kRowsPerItem = 10;
 
 }  // namespace
@@ -86,9 +86,9 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
         "train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no "
         "label logits");
   check_same_counts(model_.space(), source_.space());
-  if (options_.batch < 1) fail_input("train.batch = ", options_.batch, ": at least one item was expected");
+  if (options_.batch < 1) fail_input("train.batch = ", options_.batch, ": expected at least 1");
   const auto device = model_.options().device();
-  // On the CPU only the shards under way are inside the network.
+  // On the CPU only the shards in progress are inside the network.
   const int64_t inside = device.is_cpu()
                              ? std::min(options_.batch, rows_per_shard(model_.field(), options_.batch) * n_threads())
                              : options_.batch;
@@ -96,12 +96,12 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
       4.0 * (static_cast<double>(options_.batch) * static_cast<double>(kRowsPerItem * model_.space().n_coordinates()) +
              static_cast<double>(inside) * static_cast<double>(model_.field().n_activations())),
       concat("a batch of ", options_.batch, " items of the ", model_.space().describe()), device);
-  // Adam holds the weights in float32 from here on.
+  // From here on Adam holds the float32 weights.
   if (compute != torch::kFloat32) model_.field().reduce_precision(compute);
   if (device.is_cpu()) return;
   if (const Dataset* dataset = source_.dataset();
       dataset != nullptr && static_cast<int64_t>(dataset->labels.nbytes()) < available_memory(device) / 2) {
-    check_integer_labels(model_.space(), dataset->labels);  // on the device nobody looks at them any more
+    check_integer_labels(model_.space(), dataset->labels);  // they are not checked on the device
     resident_ = dataset->labels.to(device);
   }
   captured_ = std::make_unique<CapturedStep>([this](const StepInputs& inputs) { run_on_device(inputs); }, device);
@@ -114,17 +114,15 @@ ObjectiveValue Trainer::evaluate_shards(const torch::Tensor& labels, const TimeL
   const int64_t n = labels.size(0);
   const int64_t rows = rows_per_shard(model_.field(), n);
   std::vector<ObjectiveValue> shards((n + rows - 1) / rows);
-  parallel_for(0, static_cast<int64_t>(shards.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      const int64_t from = k * rows;
-      const int64_t to = std::min(n, from + rows);
-      auto sample = sample_path(model_.space(), model_.path(), labels.slice(0, from, to), time.t.slice(0, from, to),
-                                {seed_, Purpose::training_noise}, first_item + static_cast<uint64_t>(from),
-                                needs_velocity(options_.objective));
-      // The mean over the shard becomes its part of the mean over the batch.
-      sample.weight = time.weight.slice(0, from, to) * (static_cast<double>(to - from) / static_cast<double>(n));
-      shards[k] = evaluate(model_, sample, options_.objective);
-    }
+  for_each_block(static_cast<int64_t>(shards.size()), /*on_cpu=*/true, [&](int64_t k) {
+    const int64_t from = k * rows;
+    const int64_t to = std::min(n, from + rows);
+    auto sample = sample_path(model_.space(), model_.path(), labels.slice(0, from, to), time.t.slice(0, from, to),
+                              {seed_, Purpose::training_noise}, first_item + static_cast<uint64_t>(from),
+                              needs_velocity(options_.objective));
+    // Turns the mean over the shard into its part of the mean over the batch.
+    sample.weight = time.weight.slice(0, from, to) * (static_cast<double>(to - from) / static_cast<double>(n));
+    shards[k] = evaluate(model_, sample, options_.objective);
   });
   return combine(std::move(shards));
 }
@@ -137,7 +135,7 @@ StepInputs Trainer::inputs_of(int64_t step) const {
     inputs.rows = stream_rows(order, first_item, options_.batch, source_.n_items(), source_.dataset()->mirror);
   } else {
     inputs.labels = source_.items(order, first_item, options_.batch);
-    check_labels(model_.space(), inputs.labels);  // whoever's source it is
+    check_labels(model_.space(), inputs.labels);  // the source may be the user's own
     if (captured_) inputs.labels = inputs.labels.to(label_type(model_.space()));
   }
   inputs.u = TimeLaw::uniforms({seed_, Purpose::training_time}, first_item, options_.batch);

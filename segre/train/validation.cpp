@@ -19,16 +19,15 @@ torch::Tensor spread_out(const torch::Tensor& labels, int64_t most) {
   return n <= most ? labels : labels.index_select(0, (torch::arange(most) * n).div(most, "floor"));
 }
 
-// Held-out items as they are given, looked at.
+// Checks held-out items and returns them.
 const torch::Tensor& checked(const Space& space, const torch::Tensor& labels) {
   check_labels(space, labels);
-  if (labels.size(0) == 0) fail_input("a validation needs held-out items, found none");
+  if (labels.size(0) == 0) fail_input("validation needs held-out items, found none");
   return labels;
 }
 
-// One stratum of [0, 1) for each evaluation. An item's strata lie equally far apart, and which these are is drawn: with
-// strata rising by the item's number, a sorted file would show its first items early on the path only, its last ones
-// late only.
+// One stratum of [0, 1) per evaluation. An item's strata are equally spaced and assigned at random: with strata in item
+// order, a sorted file would show its first items only early on the path and its last ones only late.
 torch::Tensor shuffled_times(int64_t n_items, int64_t evaluations) {
   const int64_t rounds = std::max<int64_t>(1, (evaluations + n_items - 1) / n_items);
   const RandomStream random{kSeed, Purpose::validation_time};
@@ -74,14 +73,12 @@ ValidationResult Validation::operator()(const NamedTensors& weights) {
   const bool on_cpu = labels_.is_cpu();
   const int64_t rows = on_cpu ? std::min<int64_t>(64, model_.field().shard_rows()) : 256;
   std::vector<torch::Tensor> parts((E + rows - 1) / rows);
-  const auto n_parts = static_cast<int64_t>(parts.size());
-  parallel_for(0, n_parts, on_cpu ? 1 : n_parts, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) parts[k] = measure(k * rows, std::min(E, (k + 1) * rows));
-  });
-  const OneThread alone;  // sums of the same order for any number of threads
+  for_each_block(static_cast<int64_t>(parts.size()), on_cpu,
+                 [&](int64_t k) { parts[k] = measure(k * rows, std::min(E, (k + 1) * rows)); });
+  const OneThread alone;  // the same summation order for any number of threads
   const auto of_items = torch::cat(parts, 1).view({2, -1, labels_.size(0)}).mean(1);  // [2, K]
   const auto mean = of_items.mean(1);
-  // An item's mean holds the scatter of its times and noise, so that the spread between items is that of all three.
+  // An item's mean includes the scatter of its times and noise, so the spread between items covers all three.
   const auto n_items = static_cast<double>(labels_.size(0));
   const double error =
       n_items > 1 ? std::sqrt(of_items[1].var().item<double>() / n_items) : std::numeric_limits<double>::quiet_NaN();

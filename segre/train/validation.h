@@ -5,27 +5,27 @@
 
 namespace segre {
 
-/// How well weights do on held-out items.
+/// How well weights perform on held-out items.
 struct ValidationResult {
-  double loss;        ///< the objective, mean over times uniform on [0, largest time of training]
+  double loss;        ///< the objective, averaged over uniform times on [0, largest training time]
   double nats;        ///< the simulation-free bound on -log p per item, up to misread labels
   double nats_error;  ///< standard error of nats: items, times and noise together; NaN for a single item
 };
 
-/// The same at a step of a training.
+/// The same at a training step.
 struct ValidationPoint {
   int64_t step;
   ValidationResult result;
 };
 
-/// Measures weights on items, times and noise that never change, so that values along a run, and of runs with the same
-/// data and path, compare without sampling noise between them. An item has one time or more, spread evenly over all
-/// times; which ones is shuffled, so that the order of the items says nothing about their times.
+/// Evaluates weights on fixed items, times and noise, so that values along a run, and of runs with the same data and
+/// path, can be compared without sampling noise. An item has one or more times, spread evenly; their assignment is
+/// shuffled, so that the order of the items says nothing about their times.
 class Validation {
  public:
-  /// `model` is its own copy: weights are put into its field. labels [K, n] int64; of more than
-  /// `evaluations` items as many are used, fewer are evaluated several times each. InputError as
-  /// check_labels, or where there are none.
+  /// `model` must be a separate copy: weights are loaded into its field. labels [K, n] int64; at most `evaluations`
+  /// items are used, and fewer are evaluated several times each. InputError like check_labels, or if there are no
+  /// items.
   Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max, int64_t evaluations = 512);
   ValidationResult operator()(const NamedTensors& weights);
   const Model& model() const { return model_; }
@@ -36,7 +36,7 @@ class Validation {
 
   Model model_;
   torch::Tensor labels_;  // [K, n]
-  torch::Tensor times_;   // [evaluations], as shares of t_max_; evaluation e is one of item e % K
+  torch::Tensor times_;   // [evaluations], as fractions of t_max_; evaluation e uses item e % K
   Objective objective_;
   double t_max_;
   double t1_;

@@ -1,4 +1,4 @@
-// A run whose network is the code of another program, given to the command line.
+// The command line given a run whose network is defined in another program.
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ TEST(CliCustomNet, IsRefusedByEveryCommandInOneLine) {
     const auto result = run_program(command);
     EXPECT_EQ(result.exit_code, 2) << command[0];
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-    EXPECT_TRUE(contains(result.err, "net.custom = \"mine\": a network that another program brings")) << command[0];
+    EXPECT_TRUE(contains(result.err, "net.custom = \"mine\": a network that another program supplies")) << command[0];
   }
   EXPECT_FALSE(std::filesystem::exists(out));
 }
@@ -39,7 +39,7 @@ TEST(CliCustomNet, CannotBeAskedFor) {
   const auto result =
       run_program(test::tiny_training("coupled", folder / "run", 3) + test::Arguments{"--set", "net.custom=mine"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_TRUE(contains(result.err, "segre: net.custom = \"mine\": a network that another program brings"));
+  EXPECT_TRUE(contains(result.err, "segre: net.custom = \"mine\": a network that another program supplies"));
   EXPECT_FALSE(std::filesystem::exists(folder / "run"));
 }
 

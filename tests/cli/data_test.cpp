@@ -1,4 +1,4 @@
-// segre data inspect and segre data fetch, as typed.
+// segre data inspect and segre data fetch, run as users run them.
 
 #include <nlohmann/json.hpp>
 
@@ -19,8 +19,8 @@ using test::ScratchFolder;
 TEST(CliData, InspectSaysWhatASourceIs) {
   const auto result = run_program({"data", "inspect", "streets", "--items", "20"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  for (const char* part : {"image of 64x128 variables with 8 labels each", "without end, generated", "n          8192",
-                           "looked at  20 items", "vehicle"})
+  for (const char* part : {"image of 64x128 variables with 8 labels each", "endless, generated", "n          8192",
+                           "examined   20 items", "vehicle"})
     EXPECT_TRUE(contains(result.out, part));
   EXPECT_TRUE(contains(result.err, "--out DIR"));
 }
@@ -33,7 +33,7 @@ TEST(CliData, InspectListsTheColumnsOfATable) {
   EXPECT_TRUE(contains(result.out, "2 labels, most common"));
 }
 
-// Of a table in memory every row is looked at, however many there are.
+// All rows of a table in memory are examined, however many there are.
 TEST(CliData, InspectFindsWhatIsMissingInTheLastRows) {
   const ScratchFolder folder;
   std::string text = "a,b\n";
@@ -42,13 +42,13 @@ TEST(CliData, InspectFindsWhatIsMissingInTheLastRows) {
   const std::string source = "csv:" + (folder / "t.csv").string();
   const auto whole = run_program({"data", "inspect", source});
   EXPECT_EQ(whole.exit_code, 0) << whole.err;
-  EXPECT_TRUE(contains(whole.out, "\nmissing    <0.01%\nlooked at  100001 items\n"));
+  EXPECT_TRUE(contains(whole.out, "\nmissing    <0.01%\nexamined   100001 items\n"));
   EXPECT_TRUE(contains(whole.out, ", missing <0.01%\n"));
   const auto part = run_program({"data", "inspect", source, "--items", "1000"});
-  EXPECT_TRUE(contains(part.out, "\nmissing    none in these\nlooked at  the first 1000 items\n"));
+  EXPECT_TRUE(contains(part.out, "\nmissing    none in these\nexamined   the first 1000 items\n"));
   EXPECT_EQ(run_program({"data", "inspect", source, "--items", "0"}).out, whole.out) << "0 is all";
   EXPECT_EQ(run_program({"data", "inspect", "coupled", "--items", "0"}).err,
-            "segre: coupled: has no end; say how many items with --items\n");
+            "segre: coupled: has no end; say how many items\n");
 }
 
 TEST(CliData, InspectWritesAPictureAndAConfigThatIsRead) {
@@ -61,7 +61,7 @@ TEST(CliData, InspectWritesAPictureAndAConfigThatIsRead) {
   Experiment experiment;
   schema_of(experiment).read_file(folder / "look" / "config.toml");
   EXPECT_EQ(experiment.data, "glyphs?pad=2");
-  EXPECT_EQ(experiment.net.kind, NetKind::unet);
+  EXPECT_EQ(experiment.net.kind, "unet");
 }
 
 TEST(CliData, InspectGivesJsonToMachines) {
@@ -76,7 +76,7 @@ TEST(CliData, APictureOfATableIsRefused) {
   const ScratchFolder folder;
   const auto result = run_program({"data", "inspect", "coupled", "--preview", folder / "p.png"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_TRUE(contains(result.err, "pictures are drawn of images"));
+  EXPECT_TRUE(contains(result.err, "pictures need image data"));
   EXPECT_EQ(result.out, "");
 }
 

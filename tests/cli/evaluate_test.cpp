@@ -1,8 +1,9 @@
-// segre evaluate, driven as users drive it.
+// segre evaluate, run as users run it.
 
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
 #include "segre/report/picture.h"
+#include "segre/sources/source_kinds.h"
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
@@ -21,7 +22,7 @@ using test::operator+;
 
 constexpr int kBadInput = 2;
 
-// A run of a table with named labels, in a folder of its own.
+// A run trained on a table with named labels, in its own folder.
 class CliEvaluate : public testing::Test {
  protected:
   void SetUp() override {
@@ -43,7 +44,7 @@ class CliEvaluate : public testing::Test {
     return run_program(
         Arguments{"evaluate", run().string(), "--data", data, "--out", file("out").string(), "--count", "50"} + more);
   }
-  // The message of a wrong call, without "segre: " and line end; nothing may have been written.
+  // The message of a bad call, without "segre: " and the newline; nothing may have been written.
   std::string evaluate_error(const std::string& data, const Arguments& more = {}) const {
     const auto result = evaluate(data, more);
     EXPECT_EQ(result.exit_code, kBadInput) << result.err;
@@ -60,7 +61,7 @@ class CliEvaluate : public testing::Test {
 };
 
 TEST_F(CliEvaluate, PrintsATableAndWritesItsFiles) {
-  // The held-out table lacks a label of the model: they are matched by name.
+  // The held-out table lacks one of the model's labels: labels are matched by name.
   const auto result = evaluate("csv:" + file("held.csv").string());
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* part : {"better", "marginals", "all pairs", "total variation between", "exact copies of training"})
@@ -78,8 +79,8 @@ TEST_F(CliEvaluate, PrintsATableAndWritesItsFiles) {
 
 TEST_F(CliEvaluate, ZeroItemsAreAll) {
   const auto data = "csv:" + file("held.csv").string();
-  EXPECT_TRUE(contains(evaluate(data, {"--items", "7"}).err, "held against 7 items"));
-  EXPECT_TRUE(contains(evaluate(data, {"--items", "0"}).err, "held against 40 items"));
+  EXPECT_TRUE(contains(evaluate(data, {"--items", "7"}).err, "compared with 7 items"));
+  EXPECT_TRUE(contains(evaluate(data, {"--items", "0"}).err, "compared with 40 items"));
   fs::remove_all(file("out"));
   EXPECT_EQ(evaluate_error(data, {"--items", "1"}), "--data " + data + ": has 1 item, at least 2 are needed");
 }
@@ -103,8 +104,7 @@ TEST_F(CliEvaluate, AsksForTheTrainingDataWhereTheyAreGone) {
 }
 
 TEST_F(CliEvaluate, WarnsWhereTheTrainingItemsAreTheHeldOutOnes) {
-  EXPECT_TRUE(
-      contains(evaluate("csv:" + table().string()).err, "Attention: the held-out items are the training items"));
+  EXPECT_TRUE(contains(evaluate("csv:" + table().string()).err, "Warning: the held-out items are the training items"));
 }
 
 TEST_F(CliEvaluate, NamesALabelThatTheModelDoesNotKnow) {
@@ -143,8 +143,8 @@ TEST(CliEvaluateJoint, AKnownDistributionGivesTotalVariationAndNoNeighbours) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "total variation to the exact distribution"));
   EXPECT_EQ(result.out.find("memorisation"), std::string::npos);
-  EXPECT_TRUE(contains(result.err, "held against 200 items of coupled"));
-  EXPECT_TRUE(contains(result.err, "drawn without end: there are none to be copied"));
+  EXPECT_TRUE(contains(result.err, "compared with 200 items of coupled"));
+  EXPECT_TRUE(contains(result.err, "drawn without end: there are none to copy"));
   EXPECT_FALSE(fs::exists(folder / "out/neighbours.csv"));
 }
 

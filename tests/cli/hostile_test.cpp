@@ -1,8 +1,8 @@
-// What a hostile or careless user types, and run directories that were tampered with: one line, exit code 2.
+// Hostile or careless input and tampered run directories: a one-line message, exit code 2.
 
 #include <nlohmann/json.hpp>
 
-#include "segre/experiment/run.h"
+#include "segre/experiment/run_directory.h"
 #include "segre/io/files.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
@@ -21,7 +21,7 @@ using test::operator+;
 
 constexpr int kBadInput = 2;
 
-// The message of a wrong call, without "segre: " and line end.
+// The message of a bad call, without "segre: " and the newline.
 std::string error_of(const Arguments& arguments) {
   const auto result = run_program(arguments);
   EXPECT_EQ(result.exit_code, kBadInput) << result.err;
@@ -32,7 +32,7 @@ std::string error_of(const Arguments& arguments) {
   return message;
 }
 
-// Training that is refused before it starts.
+// The message of a training that is refused before it starts.
 std::string train_error(const Arguments& more, const std::string& source = "coupled") {
   const ScratchFolder folder;
   const std::string message = error_of(Arguments{"train", "--data", source, "--out", (folder / "run").string()} + more);
@@ -51,7 +51,7 @@ TEST(CliHostile, NetworksAndBatchesLargerThanTheMemoryAreRefusedBeforeTheyAreMad
   std::string levels = "1";
   for (int k = 1; k < 65; ++k) levels += ",1";
   EXPECT_EQ(train_error({"--set", "net.kind=unet", "--set", "net.channel_mult=[" + levels + "]"}, "glyphs"),
-            "net.channel_mult has 65 levels, at most 17 were expected: each halves the image");
+            "net.channel_mult has 65 levels, expected at most 17: each halves the image");
   std::string widths = "65536";
   for (int k = 1; k < 50; ++k) widths += ",65536";
   EXPECT_TRUE(contains(train_error({"--set", "net.kind=mlp", "--set", "net.hidden=[" + widths + "]"}),
@@ -60,7 +60,7 @@ TEST(CliHostile, NetworksAndBatchesLargerThanTheMemoryAreRefusedBeforeTheyAreMad
                        "a batch of 1000000000 items of the image of 28x28 variables with 2 labels each needs "));
 }
 
-// A small run whose files are then changed.
+// A small run whose files the tests tamper with.
 class CliHostileRun : public testing::Test {
  protected:
   void SetUp() override {

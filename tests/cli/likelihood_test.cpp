@@ -1,4 +1,4 @@
-// segre likelihood and segre convergence, driven as users drive them.
+// segre likelihood and segre convergence, run as users run them.
 
 #include <cmath>
 
@@ -26,7 +26,7 @@ std::string repeated(const std::string& text, int times) {
   return out;
 }
 
-// The number that follows some words.
+// The number that follows the given words.
 double number_after(const std::string& words, const std::string& text) {
   const size_t at = text.find(words);
   return at == std::string::npos ? NAN : std::stod(text.substr(at + words.size()));
@@ -54,7 +54,7 @@ class CliLikelihood : public testing::Test {
 };
 
 TEST_F(CliLikelihood, ScoresItemsWhoseTableNumbersLabelsOtherwise) {
-  // The file has no 'sun' and so its own numbering; the model knows labels by name.
+  // The file has no 'sun', so its numbering differs; the model matches labels by name.
   write_text(folder_ / "items.csv", "sky,ground\nrain,wet\nrain,dry\n");
   const auto result = score({"--data", "csv:" + (folder_ / "items.csv").string(), "--times", "64"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -79,7 +79,7 @@ TEST_F(CliLikelihood, WithoutAFileTheAveragesAreTheResult) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "-log p per item at most "));
   EXPECT_TRUE(contains(result.out, "in expectation a lower bound on log p of the stochastic sampler (sde)"));
-  EXPECT_TRUE(contains(result.out, "200 items are a sample (3 different)"));
+  EXPECT_TRUE(contains(result.out, "200 items were drawn (3 distinct)"));
 }
 
 TEST_F(CliLikelihood, EqualItemsAreScoredOnceAndShareTheirError) {
@@ -105,7 +105,7 @@ TEST_F(CliLikelihood, SpendsUntilTheErrorIsReached) {
   EXPECT_GT(number_after("bound, ", fine.err), number_after("bound, ", coarse.err)) << "evaluations";
   const auto capped = score(data + Arguments{"--error", "0.0001", "--times", "128"});
   EXPECT_TRUE(contains(capped.err, "simulation-free bound, 128 evaluations per item")) << capped.err;
-  EXPECT_TRUE(contains(capped.err, "where 0.0001 was wanted"));
+  EXPECT_TRUE(contains(capped.err, "0.0001 was wanted"));
   const auto share = score(data + Arguments{"--error", "5%"});
   EXPECT_LE(number_after("standard error of estimation ", share.err), 0.05 * number_after("at most ", share.err));
 }
@@ -124,7 +124,7 @@ TEST_F(CliLikelihood, EnumeratesTheTableBesideTheSamples) {
       p += std::exp(std::stod(rows[k].fields[2]));
       frequency += std::stod(rows[k].fields[4]);
       if (bound != "path") continue;
-      // The flow's own likelihood is what its samples follow: five deviations of a frequency.
+      // Samples follow the flow's own likelihood, up to five standard deviations of a frequency.
       EXPECT_NEAR(std::exp(std::stod(rows[k].fields[2])), std::stod(rows[k].fields[4]), 0.02);
     }
     EXPECT_NEAR(frequency, 1.0, 1e-9);
@@ -138,7 +138,7 @@ TEST_F(CliLikelihood, SaysWhatIsWrong) {
   EXPECT_TRUE(contains(error({}), "--enumerate"));
   EXPECT_TRUE(contains(error({"--enumerate", "--bound", "best"}), "--bound best: expected free, path, ball, direct"));
   EXPECT_TRUE(contains(error({"--enumerate", "--bound", "path", "--trace", "hutchinson", "--average", "log-mean-exp"}),
-                       "no bound"));
+                       "not a bound"));
   EXPECT_TRUE(contains(error({"--enumerate", "--times", "6"}), "multiple of 4"));
   EXPECT_TRUE(contains(error({"--enumerate", "--t1", "1"}), "path's end"));
   EXPECT_TRUE(contains(error({"--data", "glyphs", "--items", "2"}), "--data glyphs"));

@@ -1,4 +1,4 @@
-// segre ood, driven as users drive it.
+// segre ood, run as users run it.
 
 #include <fstream>
 
@@ -21,7 +21,7 @@ using test::operator+;
 
 constexpr int kBadInput = 2;
 
-// A barely trained model of 4x4 images with stripes, and images of noise.
+// A barely trained model of striped 4x4 images, and noise images.
 class CliOod : public testing::Test {
  protected:
   void SetUp() override {

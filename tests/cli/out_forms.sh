@@ -27,7 +27,7 @@ chmod -R a+rX "$work"
 mkdir "$full"
 mount -t tmpfs -o size=64k,mode=777 tmpfs "$full" 2>/dev/null && mountpoint -q "$full" && have_full=1 || have_full=0
 [ "$have_full" = 1 ] && head -c 100000 /dev/zero >"$full/filler" 2>/dev/null
-# Folders may be read-only to root only where it is nobody.
+# Root can write read-only folders, so those forms run as nobody.
 as_nobody=()
 [ "$(id -u)" = 0 ] && as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 
@@ -97,7 +97,7 @@ attempt() {
   [ -n "$reader" ] && { kill "$reader" 2>/dev/null; wait "$reader" 2>/dev/null; }
 }
 
-# What lies in the scratch folder (and on the full disk) now, in one line.
+# The current contents of the scratch folder (and the full disk), in one line.
 left() {
   { (cd "$at" && find . -mindepth 1 -maxdepth "${1:-9}" \( ! -type d -printf '%P\n' -o -printf '%P/\n' \))
     [ "$form" = "full disk" ] && (cd "$full" && find . -mindepth 1 ! -name filler -printf 'full/%P\n'); } |

@@ -1,5 +1,5 @@
-// Where results go: --out in all its forms, and signals while it is written. tests/cli/out_forms.sh prints the whole
-// table of commands and forms.
+// Every form of --out, and signals while the output is written. tests/cli/out_forms.sh prints the whole table of
+// commands and forms.
 
 #include <sys/stat.h>
 
@@ -35,7 +35,7 @@ size_t n_entries(const fs::path& folder) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {}));
 }
 
-// A trained run of the coupled pair, and a folder of its own for each test's output.
+// A trained run of the coupled pair, and a separate output folder for each test.
 class CliOut : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -48,7 +48,7 @@ class CliOut : public testing::Test {
   fs::path file(const std::string& name) const { return folder_ / name; }
   const fs::path& folder() const { return folder_.path(); }
 
-  // All commands with an --out, as far as it; the work each would do takes long enough to be noticed.
+  // Every command with an --out, up to that option; each would work long enough to be noticed.
   static std::vector<Arguments> commands() {
     const std::string r = run().string();
     return {{"train", "--data", "coupled", "--set", "train.steps=1000000000"},
@@ -76,7 +76,7 @@ class CliOut : public testing::Test {
 
 std::unique_ptr<ScratchFolder> CliOut::shared_;
 
-// A file in the place of a folder, or the other way round: said at once by every command, not after hours.
+// A file in place of a folder, or the reverse: every command reports it at once, not after hours.
 TEST_F(CliOut, EveryCommandRefusesAWrongNameBeforeTheWork) {
   write_text(file("f"), "mine");
   for (const auto& command : commands()) {

@@ -1,4 +1,4 @@
-// segre outliers, driven as users drive it.
+// segre outliers, run as users run it.
 
 #include <cmath>
 
@@ -21,7 +21,7 @@ using test::operator+;
 
 constexpr int kBadInput = 2;
 
-// A model of two columns that go together: sun with dry, rain with wet; and wind that comes as it likes.
+// A model of two coupled columns, sun with dry and rain with wet, and an independent wind.
 class CliOutliers : public testing::Test {
  protected:
   void SetUp() override {
@@ -32,7 +32,7 @@ class CliOutliers : public testing::Test {
     const auto result = run_program(tiny_training(source("t.csv"), folder_ / "run", 800) +
                                     Arguments{"--set", "net.hidden=[32]", "--set", "train.lr=0.01"});
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    // Line 4 has a combination that training never had; line 3 is blank.
+    // Line 4 has a combination that never occurs in training; line 3 is blank.
     write_text(folder_ / "new.csv", "sky,ground,wind\nsun,dry,no\n\nsun,wet,no\nrain,wet,yes\nsun,dry,no\n");
   }
 
@@ -65,7 +65,7 @@ TEST_F(CliOutliers, PutsTheCombinationThatTrainingNeverHadFirst) {
   EXPECT_TRUE(first[6] == "sky" || first[6] == "ground") << first[6];
   EXPECT_EQ(first[7], "sky = sun with ground = wet");
   EXPECT_EQ(first[8], "0");
-  // sun and wet are half of the rows each, no is three fifths; half a count is added to each.
+  // sun and wet each make up half of the rows, no three fifths; half a count is added to each.
   EXPECT_NEAR(std::stod(first[12]), -2.0 * std::log(0.5) - std::log(36.5 / 61.0), 0.15) << "some rows were held out";
   EXPECT_TRUE(result.out.starts_with("rank ")) << result.out;
   EXPECT_TRUE(contains(result.out, "sky = sun with ground = wet: 0, ")) << result.out;
@@ -73,14 +73,14 @@ TEST_F(CliOutliers, PutsTheCombinationThatTrainingNeverHadFirst) {
   EXPECT_TRUE(contains(result.err, "; percentiles are among ")) << result.err;
 }
 
-// As the other commands read a file: by the columns' names, whatever else is in it.
+// As in the other commands, columns are matched by name, whatever else is in the file.
 TEST_F(CliOutliers, ColumnsAreMatchedByNameAndOthersIgnored) {
   std::string text = "wind,id,ground,sky\n";
   for (int k = 0; k < 100; ++k) text += "no,row" + std::to_string(k) + (k == 70 ? ",wet,sun\n" : ",dry,sun\n");
   write_text(folder_ / "new.csv", text);
   const auto result = to_file();
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.err, "column id is not the model's and is ignored"));
+  EXPECT_TRUE(contains(result.err, "ignoring column id, which is not in the model"));
   EXPECT_EQ(table()[1].fields[1], "70");
 }
 
@@ -96,7 +96,7 @@ TEST_F(CliOutliers, EqualRowsHaveOneScoreAndErrorsAreAsAskedFor) {
   EXPECT_EQ(equal[0], equal[1]);
   const auto capped = to_file({"--error", "0.0001", "--times", "64"});
   EXPECT_TRUE(contains(capped.err, "scored with 64 to 64 evaluations each")) << capped.err;
-  EXPECT_TRUE(contains(capped.err, "where 0.0001 was wanted")) << capped.err;
+  EXPECT_TRUE(contains(capped.err, "0.0001 was wanted")) << capped.err;
 }
 
 TEST_F(CliOutliers, WithoutAFileTheFirstRowsAreTheResult) {

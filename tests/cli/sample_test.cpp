@@ -1,13 +1,14 @@
-// segre sample, driven as users drive it.
+// segre sample, run as users run it.
 
 #include <sys/inotify.h>
 #include <unistd.h>
 
 #include <cmath>
 
-#include "segre/experiment/run.h"
+#include "segre/experiment/run_directory.h"
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
+#include "segre/path/e_geodesic.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
@@ -26,7 +27,7 @@ using test::operator+;
 constexpr int kRunFailed = 1;
 constexpr int kBadInput = 2;
 
-// A run of a joint distribution with named labels, in a folder of its own.
+// A run trained on a joint distribution with named labels, in its own folder.
 class CliSample : public testing::Test {
  protected:
   void SetUp() override {
@@ -42,7 +43,7 @@ class CliSample : public testing::Test {
   test::ProgramResult sample(int count, const std::string& out, const Arguments& more = {}) const {
     return run_program(Arguments{"sample", run().string(), "--count", std::to_string(count), "--out", out} + more);
   }
-  // The message of a wrong call, without "segre: " and line end.
+  // The message of a bad call, without "segre: " and the newline.
   std::string sample_error(const std::string& out, const Arguments& more = {}) const {
     const auto result = sample(5, out, more);
     EXPECT_EQ(result.exit_code, kBadInput);
@@ -159,7 +160,7 @@ TEST_F(CliSample, AnotherExtensionIsRefused) {
 
 TEST_F(CliSample, PicturesOfATableAreRefusedWithTheReason) {
   EXPECT_EQ(sample_error("s.png"),
-            "--out s.png: pictures are drawn of images, this model is a table of 2 variables with "
+            "--out s.png: pictures need image data; this model is a table of 2 variables with "
             "2 labels each; use .csv or .npy");
 }
 
@@ -195,7 +196,7 @@ TEST_F(CliSample, ATableThatChangedSinceIsNotComparedWith) {
   EXPECT_EQ(result.err.find("total variation"), std::string::npos) << "the model never saw it";
 }
 
-// Counts how often a file is opened while it lives.
+// While alive, counts how often a file is opened.
 class OpenWatch {
  public:
   explicit OpenWatch(const fs::path& file) : fd_(::inotify_init1(IN_NONBLOCK)) {
@@ -249,7 +250,7 @@ TEST_F(CliSample, AConfigThatWasRewrittenSinceChangesNothing) {
   const auto before = sample(50, "-").out;
   Experiment e;
   schema_of(e).read_file(run() / "config.toml");
-  e.path.eps = 0.4;
+  e.path.of<EGeodesicOptions>().eps = 0.4;
   e.seed = 8;
   e.sample.steps = 1;
   RunDirectory(run()).write_config(e);
@@ -263,8 +264,7 @@ TEST_F(CliSample, WeightsThatAreNotFiniteAreBadInput) {
   auto tensors = read_safetensors(file);
   tensors.at("ema.layer0.bias")[0] = std::nan("");
   write_safetensors(file, tensors);
-  EXPECT_EQ(sample_error("-"),
-            file.string() + ": the checkpoint's tensor ema.layer0.bias holds numbers that are not finite");
+  EXPECT_EQ(sample_error("-"), file.string() + ": the checkpoint's tensor ema.layer0.bias contains non-finite values");
 }
 
 TEST_F(CliSample, AFullDiskBehindStdoutIsAFailure) {
@@ -277,7 +277,7 @@ TEST(CliSampleUsage, ADirectoryThatIsNoRunIsRefused) {
   const auto result = run_program({"sample", folder.path().string(), "--count", "5", "--out", "-"});
   EXPECT_EQ(result.exit_code, kBadInput);
   EXPECT_EQ(result.out, "");
-  EXPECT_TRUE(contains(result.err, folder.path().string() + ": is not a trained run (no checkpoint in it); "));
+  EXPECT_TRUE(contains(result.err, folder.path().string() + ": is not a trained run (no checkpoint found); "));
 }
 
 }  // namespace

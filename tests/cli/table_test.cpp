@@ -1,4 +1,4 @@
-// Tables as they come: a newcomer's file, and another one for the model that was learned from it.
+// Real-world tables: a newcomer's file, and a second one for the model trained on it.
 
 #include "segre/io/csv.h"
 #include "tests/support/messages.h"
@@ -54,7 +54,7 @@ TEST_F(CliTable, WhatIsNoLabelIsSaidAtOnceWithWhatToType) {
   const auto result = run_program({"train", "--data", source, "--out", file("run")});
   EXPECT_EQ(result.exit_code, kBadInput);
   EXPECT_TRUE(contains(result.err, "column id has 300 different values in 300 rows, column fare has 300 different "));
-  EXPECT_TRUE(contains(result.err, "as '" + source + "?without=id&bins=fare:10,booked:10'")) << result.err;
+  EXPECT_TRUE(contains(result.err, "with '" + source + "?without=id&bins=fare:10,booked:10'")) << result.err;
 }
 
 TEST_F(CliTable, AModelWithBinsScoresRawNumbersInAnyOrderAmongOtherColumns) {
@@ -62,7 +62,8 @@ TEST_F(CliTable, AModelWithBinsScoresRawNumbersInAnyOrderAmongOtherColumns) {
   const auto result =
       score(csv("new.csv", "class,notes,booked,age,fare\nfirst,a,1999-12-31,7,1000\nsecond,b,2020-02-12,,9.5\n"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.err, "note: " + file("new.csv") + ": column notes is not the model's and is ignored\n"));
+  EXPECT_TRUE(
+      contains(result.err, "note: " + file("new.csv") + ": ignoring column notes, which is not in the model\n"));
   EXPECT_EQ(read_csv(file("scores.csv")).size(), 3U);
   const auto lacking = score(csv("new.csv", "class,fare\nfirst,7\n"));
   EXPECT_EQ(lacking.exit_code, kBadInput);
@@ -117,7 +118,7 @@ TEST_F(CliTable, NumbersDependOnTheSeedAndTheSampleAlone) {
 TEST_F(CliTable, NumbersNeedBinsAndATable) {
   train();
   EXPECT_EQ(sample(file("a.npy"), {"--numbers"}).err,
-            "segre: --numbers: numbers are written into .csv files, --out is " + file("a.npy") + "\n");
+            "segre: --numbers: only .csv files can hold numbers; --out is " + file("a.npy") + "\n");
   ASSERT_EQ(run_program(tiny_training(csv("u.csv", "a,b\nx,y\nz,w\n"), file("plain"), 1)).exit_code, 0);
   const auto result = run_program({"sample", file("plain"), "--count", "2", "--out", "-", "--numbers"});
   EXPECT_EQ(result.exit_code, kBadInput);

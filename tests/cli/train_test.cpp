@@ -1,10 +1,12 @@
-// segre train, driven as users drive it.
+// segre train, run as users run it.
 
 #include <csignal>
 #include <thread>
 
-#include "segre/experiment/run.h"
+#include "segre/experiment/load_run.h"
+#include "segre/experiment/run_directory.h"
 #include "segre/io/files.h"
+#include "segre/path/e_geodesic.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
@@ -23,7 +25,7 @@ using test::operator+;
 
 constexpr int kBadInput = 2;
 
-// Trains the coupled pair with these arguments added, which are wrong: the message, without "segre: " and line end.
+// Trains the coupled pair with these wrong arguments added: the message, without "segre: " and the newline.
 std::string train_error(const Arguments& more, const std::string& source = "coupled") {
   const ScratchFolder folder;
   const auto result = run_program(tiny_training(source, folder / "run", 1) + more);
@@ -66,7 +68,7 @@ TEST(CliTrain, SeveralAssignmentsMayFollowOneSet) {
   const ScratchFolder folder;
   const auto config = (folder / "my.toml").string();
   write_text(config, "[net]\nkind = \"mlp\"\nhidden = [8]\n");
-  // What is no assignment is what it always was: the config.
+  // An argument that is not an assignment is the config, as always.
   const auto result = run_program({"train", "--set", "train.steps=3", "train.batch=64", config, "--data", "coupled",
                                    "--out", (folder / "run").string(), "--set", "train.lr=0.25", "seed=7"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -111,7 +113,7 @@ TEST(CliTrain, ALabelDeclaredForTrainingCanBeScored) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
-// Such a label could not be kept in the model: the training would fail when it saves.
+// The model cannot store such a label: training would fail on saving.
 TEST(CliTrain, TextThatIsNotUtf8IsRefusedBeforeTraining) {
   const ScratchFolder folder;
   const auto file = (folder / "t.csv").string();
@@ -144,7 +146,7 @@ TEST(CliTrain, UnknownDevicesAreRefused) {
   EXPECT_EQ(train_error({"--device", "tpu"}), "--device tpu: expected cpu, cuda or cuda:N");
 #ifndef SEGRE_CUDA
   EXPECT_EQ(train_error({"--device", "cuda"}),
-            "--device cuda: this build has no CUDA; 'make build CUDA=1' makes one that has");
+            "--device cuda: this build has no CUDA; rebuild with 'make build CUDA=1'");
 #endif
 }
 
@@ -176,14 +178,14 @@ TEST(CliTrain, AnExistingRunIsRefusedAndKept) {
   const auto before = final_state(run);
   const auto result = run_program(tiny_training("coupled", run, 4));
   EXPECT_EQ(result.exit_code, kBadInput);
-  EXPECT_EQ(result.err, concat("segre: ", run.string(),
-                               ": holds a run already; --resume continues it, another --out starts a new one\n"));
+  EXPECT_EQ(result.err,
+            concat("segre: ", run.string(), ": already contains a run; resume it, or choose another directory\n"));
   EXPECT_EQ(final_state(run), before);
 }
 
 TEST(CliTrain, ResumeGoesOnWithMoreSteps) {
   const ScratchFolder folder;
-  const Arguments constant{"--set", "train.schedule=constant"};  // else the schedule depends on the number of steps
+  const Arguments constant{"--set", "train.schedule=constant"};  // or the schedule depends on the number of steps
   ASSERT_EQ(run_program(tiny_training("coupled", folder / "whole", 6) + constant).exit_code, 0);
   ASSERT_EQ(run_program(tiny_training("coupled", folder / "run", 3) + constant).exit_code, 0);
   const auto result = run_program({"train", "--out", (folder / "run").string(), "--resume", "--set", "train.steps=6"});
@@ -192,7 +194,7 @@ TEST(CliTrain, ResumeGoesOnWithMoreSteps) {
   EXPECT_EQ(final_state(folder / "run"), final_state(folder / "whole"));
 }
 
-// The message with which --resume is refused, without "segre: RUN: " and line end.
+// The message that refuses --resume, without "segre: RUN: " and the newline.
 std::string resume_error(const fs::path& run, const Arguments& more) {
   const auto before = final_state(run);
   const auto result = run_program(Arguments{"train", "--out", run.string(), "--resume"} + more);
@@ -205,7 +207,7 @@ std::string resume_error(const fs::path& run, const Arguments& more) {
 }
 
 const char* const kAnotherRun =
-    " when the checkpoint was made; --resume continues the same run, another --out starts a new one";
+    " when the checkpoint was made; resuming continues the same run, another directory starts a new one";
 
 TEST(CliTrain, ResumeRefusesAnotherPath) {
   const ScratchFolder folder;
@@ -239,7 +241,7 @@ TEST(CliTrain, ResumeRefusesWhatWasChangedInTheRunsConfigAndNeedsNone) {
   ASSERT_EQ(run_program(tiny_training("coupled", run, 2)).exit_code, 0);
   Experiment e;
   schema_of(e).read_file(run / "config.toml");
-  e.path.eps = 0.25;
+  e.path.of<EGeodesicOptions>().eps = 0.25;
   RunDirectory(run).write_config(e);
   EXPECT_EQ(resume_error(run, {"--set", "train.steps=4"}),
             std::string("path.eps is 0.25 now and was 0.01") + kAnotherRun);
@@ -276,10 +278,10 @@ TEST(CliTrain, SaysWhatItDoesHowGoodItIsAndWhatToTypeNext) {
   const auto result = run_program(tiny_training("coupled", run, 200));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   for (const char* text :
-       {"data      table of 2 variables with 2 labels each; items are drawn without end, 512 held out",
+       {"data      table of 2 variables with 2 labels each; unlimited training items, 512 held out",
         "network   MLP with 1 hidden layer, 204 parameters\n", "training  200 steps of ", "trained 200 steps in ",
-        "held out  ", " nats per item (a bound on -log p, of 512 items)\n",
-        "beside    1.386 if the columns were independent, 1.386 if all labels were alike\n"})
+        "held out  ", " nats per item (a bound on -log p, over 512 items)\n",
+        "baseline  1.386 if the columns were independent, 1.386 if labels were equally likely\n"})
     EXPECT_TRUE(contains(result.err, text)) << text << "\n" << result.err;
   EXPECT_TRUE(contains(result.err, concat("next      segre sample ", run, " --count 1000 --out samples.csv\n")));
 }
@@ -292,13 +294,12 @@ TEST(CliTrain, ResumingAFinishedRunSaysThatNothingWasDoneAndChangesNoConfig) {
   const std::string info = read_file(run / "run.json");
   const auto result = run_program({"train", "--out", run.string(), "--resume", "--set", "train.lr=0.5"});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err,
-            concat(run.string(), ": all 2 steps were done before; nothing was done now (--set train.steps=N ",
-                   "with a larger N, or --max-time, trains on)\n"));
+  EXPECT_EQ(result.err, concat(run.string(), ": all 2 steps are already done, nothing to do (to continue, use --set ",
+                               "train.steps=N with a larger N, or --max-time)\n"));
   EXPECT_EQ(read_file(run / "config.toml"), config);
   EXPECT_EQ(read_file(run / "run.json"), info);
   EXPECT_EQ(resume_error(run, {"--set", "train.steps=1"}),
-            "train.steps is 1 and 2 steps are done; --set train.steps=N with a larger N trains on");
+            "train.steps is 1 and 2 steps are done; a larger train.steps trains on");
 }
 
 TEST(CliTrain, AFinishedRunTrainsOnForATime) {
@@ -307,7 +308,7 @@ TEST(CliTrain, AFinishedRunTrainsOnForATime) {
   ASSERT_EQ(run_program(tiny_training("coupled", run, 2)).exit_code, 0);
   const auto result = run_program({"train", "--out", run.string(), "--resume", "--max-time", "1s"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.err, ", after the 2 done before, within 1.0s")) << result.err;
+  EXPECT_TRUE(contains(result.err, ", after 2 earlier ones, within 1.0s")) << result.err;
 }
 
 TEST(CliTrain, ATimeTooShortForAnyStepsIsSaidAtOnce) {
@@ -315,7 +316,7 @@ TEST(CliTrain, ATimeTooShortForAnyStepsIsSaidAtOnce) {
   const auto result =
       run_program({"train", "--data", "streets", "--out", (folder / "run").string(), "--max-time", "0.01s"});
   EXPECT_EQ(result.exit_code, kBadInput);
-  EXPECT_TRUE(contains(result.err, "--max-time is too short: a step of ")) << result.err;
+  EXPECT_TRUE(contains(result.err, "the time limit is too short: a step of ")) << result.err;
   EXPECT_TRUE(contains(result.err, " are left for fewer than 10 of them; give ")) << result.err;
   EXPECT_FALSE(fs::exists(folder / "run"));
 }
@@ -329,7 +330,7 @@ TEST(CliTrain, MaxTimeEndsInTime) {
 }
 
 TEST(CliTrain, MaxTimeIsReadInItsUnit) {
-  // 1.08 seconds each; a unit taken for a shorter one would be over at once.
+  // 1.08 seconds each; if read as a shorter unit, training would stop at once.
   for (const char* text : {"0.0003h", "0.018m"}) {
     const ScratchFolder folder;
     const auto run = folder / "run";
@@ -353,7 +354,7 @@ void wait_for_metrics(const fs::path& run) {
 }
 
 TEST(CliTrain, ASignalSavesAndResumeFinishesToTheSameBytes) {
-  constexpr int kSteps = 4000;  // a second or two: long enough to be caught on the way
+  constexpr int kSteps = 4000;  // a second or two: long enough to be interrupted midway
   const ScratchFolder folder;
   ASSERT_EQ(run_program(tiny_training("coupled", folder / "whole", kSteps)).exit_code, 0);
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -387,7 +388,7 @@ TEST(CliTrain, ASecondWriterIsRefusedWithTheProcessAndReadersAreNot) {
     EXPECT_TRUE(contains(second.err, concat("segre: ", run.string(), ": another process is writing it (process ")));
   }
   EXPECT_EQ(run_program({"sample", run.string(), "--count", "5", "--out", "-"}).exit_code, 0);
-  // Killed as hard as can be: the lock is gone with its process.
+  // Even after SIGKILL, the lock is gone with its process.
   first.signal(SIGKILL);
   EXPECT_EQ(first.wait().exit_code, -SIGKILL);
   const auto resumed = run_program(tiny_training("coupled", run, 1) + Arguments{"--resume"});
@@ -397,7 +398,7 @@ TEST(CliTrain, ASecondWriterIsRefusedWithTheProcessAndReadersAreNot) {
 TEST(CliTrain, ASecondSignalEndsAtOnce) {
   const ScratchFolder folder;
   const auto run = folder / "run";
-  // Steps long enough that the second signal may find the first one waiting.
+  // Steps long enough that the second signal may arrive while the first one is pending.
   Program program(tiny_training("coupled", run, 1'000'000) + Arguments{"--set", "train.batch=65536"});
   for (int k = 0; k < 600 && !fs::exists(run / "checkpoints/step-0000000000000"); ++k)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));

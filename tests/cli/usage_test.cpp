@@ -1,4 +1,4 @@
-// The program's manners: help, exit codes, one-line messages, and what the small commands print.
+// General behaviour: help, exit codes, one-line messages, and the output of the small commands.
 
 #include <nlohmann/json.hpp>
 
@@ -89,7 +89,7 @@ TEST(CliUsage, NumbersAreDecimal) {
     EXPECT_EQ(
         usage_error({"samplers", "run", "--out", "x", "--threshold", share}),
         concat("segre: --threshold: ", share, " is not a decimal number, such as 0.5 or 1e-3; see 'segre --help'\n"));
-  // Decimal ones get past: the run is what is missing.
+  // Decimal numbers are accepted: the error is the missing run.
   EXPECT_TRUE(contains(usage_error({"samplers", "none", "--out", "x", "--threshold", "5e-3", "--count", "+10"}),
                        "none: is not a trained run"));
 }

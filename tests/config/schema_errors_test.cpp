@@ -90,16 +90,16 @@ TEST(ConfigSchemaErrors, AMissingFileIsNamed) {
 }
 
 TEST(ConfigSchemaErrors, SetWantsAKeyAndAValue) {
-  EXPECT_EQ(set_error("seed"), "--set seed: expected key=value");
-  EXPECT_EQ(set_error("=5"), "--set =5: expected key=value");
-  EXPECT_EQ(set_error(""), "--set : expected key=value");
+  EXPECT_EQ(set_error("seed"), "set seed: expected key=value");
+  EXPECT_EQ(set_error("=5"), "set =5: expected key=value");
+  EXPECT_EQ(set_error(""), "set : expected key=value");
 }
 
 TEST(ConfigSchemaErrors, SetChecksLikeAFile) {
-  EXPECT_EQ(set_error("seeds=5"), "--set: unknown key seeds; the nearest known key is seed");
-  EXPECT_EQ(set_error("seed=many"), "--set: seed = 'many': expected a whole number from 0 to 100");
-  EXPECT_EQ(set_error("seed="), "--set: seed = '': expected a whole number from 0 to 100");
-  EXPECT_EQ(set_error("net.colour=grey"), "--set: net.colour = 'grey': expected one of \"red\", \"green\", \"blue\"");
+  EXPECT_EQ(set_error("seeds=5"), "set: unknown key seeds; the nearest known key is seed");
+  EXPECT_EQ(set_error("seed=many"), "set: seed = 'many': expected a whole number from 0 to 100");
+  EXPECT_EQ(set_error("seed="), "set: seed = '': expected a whole number from 0 to 100");
+  EXPECT_EQ(set_error("net.colour=grey"), "set: net.colour = 'grey': expected one of \"red\", \"green\", \"blue\"");
 }
 
 TEST(ConfigSchemaErrors, MessagesAreOneLineWhateverTheValue) {
@@ -127,13 +127,13 @@ TEST(ConfigSchemaErrors, AnIntegerThatAFloatDoesNotHoldIsNotANumber) {
             "run.toml:1: train.rate = 9007199254740993: expected a number from 0 to 1");
   EXPECT_EQ(read_error("train.rate = -9223372036854775808"),
             "run.toml:1: train.rate = -9223372036854775808: expected a number from 0 to 1");
-  EXPECT_EQ(set_error("train.rate=1e400"), "--set: train.rate = '1e400': expected a number from 0 to 1");
+  EXPECT_EQ(set_error("train.rate=1e400"), "set: train.rate = '1e400': expected a number from 0 to 1");
 }
 
 TEST(ConfigSchemaErrors, KeysOfManyPartsAreRefusedBeforeTheyFillTheStack) {
   std::string key = "a";
   for (int k = 0; k < 200'000; ++k) key += ".a";
-  const std::string message = "more than 16 dots outside of texts, no key has so many parts";
+  const std::string message = "more than 16 dots outside strings; no key has that many parts";
   EXPECT_EQ(read_error("seed = 1\n" + key + " = 1"), "run.toml:2: " + message);
   EXPECT_EQ(read_error("[" + key + "]"), "run.toml:1: " + message);
   EXPECT_EQ(read_error("x = {" + key + " = 1}"), "run.toml:1: " + message);
@@ -158,7 +158,7 @@ TEST(ConfigSchemaErrors, DeepValuesAreRefused) {
 }
 
 TEST(ConfigSchemaErrors, ABracketWithoutANameIsRefused) {
-  // The parser takes it for granted that a name follows; found by fuzzing.
+  // The parser assumes that a name follows; found by fuzzing.
   for (const char* toml : {"[=", "[\"a\".=1]", "[ #]\n", "[.a]", "[[=]]", "[a.=]"})
     EXPECT_TRUE(contains(read_error(toml), ": not valid TOML: ")) << toml;
   EXPECT_TRUE(contains(read_error(std::string("[\0\0", 3)), ": not valid TOML: "));
@@ -166,14 +166,14 @@ TEST(ConfigSchemaErrors, ABracketWithoutANameIsRefused) {
 }
 
 TEST(ConfigSchemaErrors, LettersBeyondAsciiOutsideOfTextsAreRefused) {
-  // The parser is not safe from them; found by fuzzing.
-  const std::string message = "not valid TOML: letters beyond ASCII must be in a text in quotes";
+  // The parser cannot handle them safely; found by fuzzing.
+  const std::string message = "not valid TOML: non-ASCII characters must be inside quotes";
   EXPECT_EQ(read_error("\nseed = 1ä"), "run.toml:2: " + message);
   EXPECT_EQ(read_error("größe = 1"), "run.toml:1: " + message);
   EXPECT_EQ(read_error("seed = 1\xc2\xa0"), "run.toml:1: " + message);
   EXPECT_EQ(read_error("data.name = \"\"\"x\ny\"\"\"ä"), "run.toml:2: " + message);
   EXPECT_EQ(read_error("seed = 0_0\"'tä"), "run.toml:1: " + message) << "a quotation mark opens no text behind a value";
-  EXPECT_EQ(set_error("seed=1ä"), "--set: seed = '1ä': expected a whole number from 0 to 100");
+  EXPECT_EQ(set_error("seed=1ä"), "set: seed = '1ä': expected a whole number from 0 to 100");
 }
 
 TEST(ConfigSchemaErrors, LettersBeyondAsciiInTextsAndCommentsAreTaken) {

@@ -135,11 +135,10 @@ TEST(ConfigSchema, HelpIsACommentWithWhatIsExpected) {
 TEST(ConfigSchema, HelpSaysWhichKeysMayChangeLater) {
   Bound bound;
   const auto text = bound.schema.to_toml(true);
-  EXPECT_NE(text.find("# whether at all (true or false; --resume may change it)\non = false\n"), std::string::npos)
+  EXPECT_NE(text.find("# whether at all (true or false; may change on resume)\non = false\n"), std::string::npos)
       << text;
-  EXPECT_NE(
-      text.find("# which (a text in quotes; --resume may change it if the contents are the same)\nname = \"x\"\n"),
-      std::string::npos)
+  EXPECT_NE(text.find("# which (a text in quotes; may change on resume if the contents are the same)\nname = \"x\"\n"),
+            std::string::npos)
       << text;
 }
 
@@ -163,7 +162,7 @@ std::string printed(double value) {
   ConfigSchema schema;
   schema.number("x", &value, {}, Later::fixed, "");
   const auto line = schema.to_toml(false);
-  return line.substr(4, line.size() - 5);  // less "x = " and the line end
+  return line.substr(4, line.size() - 5);  // without "x = " and the newline
 }
 
 TEST(ConfigSchema, NumbersArePrintedShortAndAsFloats) {

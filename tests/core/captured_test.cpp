@@ -10,7 +10,7 @@ namespace {
 
 using Tensors = Captured::Tensors;
 
-// Two outputs, one of which is a gradient taken inside.
+// Two outputs, one of them a gradient taken inside.
 Tensors square_and_slope(const Tensors& in) {
   const torch::AutoGradMode with_gradients(true);
   const auto x = in[0].detach().requires_grad_();
@@ -40,7 +40,7 @@ TEST(Captured, OnTheCpuItIsAPlainCall) {
 TEST(Captured, ReplaysGiveWhatPlainCallsGive_CUDA) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
   const Captured captured(square_and_slope, torch::kCUDA);
-  // Three calls as they are, the others replayed; each with its own numbers.
+  // Three calls run directly, the others are replayed; each has its own numbers.
   for (uint64_t call = 1; call <= 8; ++call) {
     const auto x = test::noise({64, 7}, call).cuda();
     const auto factor = torch::full({1}, static_cast<double>(call), x.options());

@@ -1,4 +1,4 @@
-// Signals and what they leave behind, in processes of their own.
+// Signals and what they leave behind, in child processes.
 
 #include "segre/core/cleanup.h"
 
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using test::ScratchFolder;
 using test::write_text;
 
-// The exit code of a process that does this; -signal if one ended it.
+// The exit code of a child process that runs `action`; -signal if a signal ended it.
 int in_child(const std::function<void()>& action) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -41,7 +41,7 @@ TEST(Cleanup, ASignalRemovesWhatIsUnfinishedAndNothingElse) {
                 const OutputFile file("--out", (folder / "mine.csv").string());
                 const OutputFolder made("--out", (folder / "a/b/c").string());
                 WholeFolder maps(folder / "maps");
-                for (int k = 0; k < 1000; ++k)  // more than one look at a folder shows
+                for (int k = 0; k < 1000; ++k)  // more than one directory read returns
                   write_text(maps.path() / concat("a-rather-long-name-of-a-label-map-", k, ".png"), "x");
                 WholeFile map(maps.path() / "unfinished.png");
                 ::raise(number);

@@ -30,7 +30,7 @@ TEST(Memory, AvailableIsNoMoreThanTheMachineHas) {
   double kilobytes = 0.0;
   for (std::string key; in >> key;)
     if (key == "MemAvailable:") in >> kilobytes;
-  constexpr double kMoves = 512e6;  // other programs take and give back between two looks
+  constexpr double kMoves = 512e6;  // other programs allocate and free between the two readings
   EXPECT_LT(static_cast<double>(available_memory(torch::kCPU)), 1024.0 * kilobytes + kMoves);
 }
 
@@ -52,7 +52,7 @@ TEST(Memory, WhatCannotFitIsRefusedWithBothSizes) {
   const std::string message = test::input_error([] { require_memory(4 * kExbibyte, "the batch", torch::kCPU); });
   EXPECT_EQ(message.rfind("the batch needs 4.0 EB, ", 0), 0u) << message;
   EXPECT_NE(message.find(" are free on cpu"), std::string::npos) << message;
-  // The free size stands between: a number with a unit.
+  // The free size is in between: a number with a unit.
   const std::string free = message.substr(24, message.find(" are free") - 24);
   EXPECT_NE(free.find_first_of("0123456789"), std::string::npos) << message;
   EXPECT_EQ(free.back(), 'B') << message;

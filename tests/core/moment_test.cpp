@@ -5,7 +5,7 @@
 namespace segre {
 namespace {
 
-// Seconds that `date -u -d ... +%s` gives.
+// Seconds as printed by `date -u -d ... +%s`.
 TEST(Moment, CountsTheSecondsSince1970) {
   EXPECT_EQ(parse_moment("1970-01-01")->seconds, 0);
   EXPECT_EQ(parse_moment("2020-02-29")->seconds, 1'582'934'400);

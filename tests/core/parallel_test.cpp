@@ -19,7 +19,7 @@ TEST(ParallelFor, CoversTheRangeOnceInPartsOfTheGrain) {
     for (const int64_t size : {0, 1, 6, 7, 8, 100}) {
       std::vector<std::atomic<int>> seen(static_cast<size_t>(size));
       parallel_for(0, size, 7, [&](int64_t from, int64_t to) {
-        EXPECT_EQ(from % 7, 0);  // also of a loop that is one part
+        EXPECT_EQ(from % 7, 0);  // even if the loop is a single part
         for (int64_t k = from; k < to; ++k) ++seen[static_cast<size_t>(k)];
       });
       for (const auto& times : seen) EXPECT_EQ(times, 1) << threads << " threads, " << size;
@@ -27,7 +27,7 @@ TEST(ParallelFor, CoversTheRangeOnceInPartsOfTheGrain) {
   }
 }
 
-// A part of every thread waits for the others: no loop ends unless all have come.
+// Every part waits for the others: the loop ends only if all threads have joined.
 TEST(ParallelFor, UsesAsManyThreadsAsAskedFor) {
   const test::Threads four(4);
   std::atomic<int> arrived{0};
@@ -38,7 +38,7 @@ TEST(ParallelFor, UsesAsManyThreadsAsAskedFor) {
   EXPECT_EQ(arrived, 4);
 }
 
-// The caller does not wait for threads that have not come: here the only helper is kept by another loop.
+// The caller does not wait for threads that have not joined: here another loop keeps the only helper busy.
 TEST(ParallelFor, NeedsNoOtherThread) {
   const test::Threads two(2);
   std::atomic<int> busy{0};

@@ -17,7 +17,7 @@ TEST(ScalarMath, ExpHoldsItsRelativeErrorOnItsWholeRange) {
     worst = std::max(worst, std::abs(static_cast<double>(scalar_math::exp(x)) - exact) / exact);
   }
   EXPECT_LT(worst, kExpTol);
-  EXPECT_GT(worst, 0.0);  // a loop that saw nothing would report 0
+  EXPECT_GT(worst, 0.0);  // an empty loop would report 0
 }
 
 TEST(ScalarMath, ExpIsZeroBelowItsRangeAndFiniteAbove) {
@@ -32,7 +32,7 @@ TEST(ScalarMath, LogHoldsItsErrorOnAllMagnitudes) {
   double worst = 0.0;
   const int32_t first = bits_from_float(std::numeric_limits<float>::min());
   const int32_t last = bits_from_float(std::numeric_limits<float>::max());
-  constexpr int32_t kStride = 997;  // prime, so that all mantissa patterns are met
+  constexpr int32_t kStride = 997;  // prime, so that all mantissa patterns occur
   for (int32_t bits = first; bits < last - kStride; bits += kStride) {
     const float x = float_from_bits(bits);
     const double exact = std::log(static_cast<double>(x));

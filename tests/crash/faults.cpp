@@ -59,10 +59,10 @@ void path_of(int folder, const char* name, char (&out)[PATH_MAX]) {
 
 void die() { ::kill(::getpid(), SIGKILL); }
 
-// What is to happen to a call.
+// What happens to a call.
 struct Fate {
   bool cut = false;        // only half of a write is done
-  bool die_after = false;  // after it was done
+  bool die_after = false;  // after the call
   int error = 0;
 };
 
@@ -119,7 +119,7 @@ int open_any(const char* real_name, int folder, const char* path, int flags, mod
   return meet(fate, [&] { return real<int(int, const char*, int, ...)>(real_name)(folder, path, flags, mode); });
 }
 
-// Armed by the environment when it is preloaded.
+// Arms itself from the environment when preloaded.
 __attribute__((constructor)) void arm_by_environment() {
   const char* under = std::getenv("SEGRE_FAULT_UNDER");
   const char* at = std::getenv("SEGRE_FAULT_AT");
@@ -213,7 +213,7 @@ int flock(int descriptor, int operation) noexcept {
   return meet(fate, [&] { return real<int(int, int)>("flock")(descriptor, operation); });
 }
 
-// A close that fails has closed all the same.
+// A failing close still closes the descriptor.
 int close(int descriptor) {
   const Fate fate = fate_of("close", descriptor, nullptr, true);
   const int result = real<int(int)>("close")(descriptor);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The same faults as save_faults.cpp (see faults.h) in the program itself, by LD_PRELOAD: trains with the K-th system
-# call on the run directory going wrong, for every K and every kind of fault; after each the run must load, resume, and
-# end in the same bits as one left alone.
+# call on the run directory going wrong, for every K and every kind of fault. After each fault the run must load, resume
+# and end bit for bit like an undisturbed one.
 #
 #   tests/crash/program_faults.sh PROGRAM FAULTS.so [EVERY] [KIND...]
 set -euo pipefail

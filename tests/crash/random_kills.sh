@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Kills a training run at random moments, again and again, resumes it each time, and compares what it ends with to the
-# same run left alone: every checkpoint readable, final weights and optimiser bit for bit the same, the same losses.
+# Repeatedly kills a training run at random times, resumes it each time, and compares the result with an undisturbed
+# run: every checkpoint readable, final weights and optimiser identical bit for bit, the same losses.
 #
 #   tests/crash/random_kills.sh PROGRAM SOURCE_DIR [KILLS]
 set -euo pipefail
@@ -12,7 +12,7 @@ train=("$program" train "$source/configs/glyphs.toml" --set train.batch=4 --set 
 
 "${train[@]}" --out "$work/whole" 2>"$work/log" || { cat "$work/log"; exit 1; }
 
-# Seeded, so that a failure can be had again.
+# Seeded, so that failures are reproducible.
 RANDOM=7
 killed=0
 resume=()

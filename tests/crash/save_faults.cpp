@@ -1,8 +1,8 @@
-// Trains a tiny run again and again, each time with another system call going wrong: killed before it, killed in the
-// middle of it, a full disk, a broken disk. After every one the run must load, resume without complaint and end in the
-// same bits as a run that was left alone: weights, optimiser, best checkpoint, losses; with nothing unfinished left.
+// Trains a tiny run again and again, each time with a different system call going wrong: killed before it, killed in
+// the middle of it, a full disk, a broken disk. After each fault the run must load, resume without complaint and end
+// bit for bit like an undisturbed run (weights, optimiser, best checkpoint, losses), with nothing unfinished left.
 //
-//   segre_crash [EVERY]      tries every EVERY-th call (1: all) of each kind and prints how many points that were
+//   segre_crash [EVERY]      tries every EVERY-th call (1: all) of each kind and prints how many points it tried
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +15,9 @@
 
 #include "segre/core/text.h"
 #include "segre/core/torch.h"
-#include "segre/experiment/run.h"
+#include "segre/experiment/load_run.h"
+#include "segre/experiment/run_directory.h"
+#include "segre/experiment/train_run.h"
 #include "segre/io/files.h"
 #include "tests/crash/faults.h"
 #include "tests/experiment/tiny.h"
@@ -38,7 +40,7 @@ Experiment experiment() {
   return e;
 }
 
-// Runs `action` in a process of its own; its exit code, or -signal. The parent makes no tensors: LibTorch's threads
+// Runs `action` in a child process; returns its exit code, or -signal. The parent makes no tensors: LibTorch's threads
 // would not survive a fork.
 int in_child(const std::function<int()>& action) {
   const pid_t child = ::fork();
@@ -67,7 +69,7 @@ int train(const fs::path& path) {
   return 0;
 }
 
-// Everything a finished run holds that does not depend on the clock, by name.
+// Everything in a finished run that does not depend on the clock, by name.
 std::map<std::string, std::string> contents(const fs::path& run) {
   std::map<std::string, std::string> out;
   for (const auto& entry : fs::recursive_directory_iterator(run)) {
@@ -87,7 +89,7 @@ int n_temporaries(const fs::path& run) {
   return count;
 }
 
-// What is wrong after a run met its fault and ended with `code`; empty if nothing is.
+// What is wrong after a run hit its fault and ended with `code`; empty if nothing is.
 std::string check(const fs::path& run, int code, const std::map<std::string, std::string>& whole) {
   if (code != 0 && code != kRunFailed && code != kKilled) return concat("ended with ", code);
   const int loaded = in_child([&] {
@@ -108,7 +110,7 @@ std::string check(const fs::path& run, int code, const std::map<std::string, std
 
 struct Scenario {
   const char* name;
-  std::function<void(const fs::path&)> prepare;  // what the run directory holds before
+  std::function<void(const fs::path&)> prepare;  // fills the run directory beforehand
 };
 
 struct Tally {
@@ -127,18 +129,18 @@ std::vector<std::string> calls_of(const Scenario& scenario, const fs::path& run,
     return train(run);
   });
   auto lines = split(read_file(work / "calls"), '\n');
-  lines.pop_back();  // after the last line end
+  lines.pop_back();  // after the last newline
   return lines;
 }
 
-// Whether a broken disk at this call must end the run: a checkpoint that is not known to be on disk.
+// Whether a broken disk at this call must end the run: the checkpoint may not be on disk.
 bool must_fail(const std::string& call, const std::string& kind) {
   return kind == "EIO" && std::regex_search(call, std::regex(" (fsync /checkpoints|rename /checkpoints/step-|rename "
                                                              "/checkpoints/.*model|write /checkpoints/)"));
 }
 
-// Whether the call is part of removing what is no longer wanted, which is put under a temporary name first. A disk that
-// refuses that keeps it until the next run clears it; check() sees that it does.
+// Whether the call is part of a removal, which renames to a temporary name first. If the disk refuses it, the leftovers
+// stay until the next run clears them; check() verifies that.
 bool is_removal(const std::string& call) {
   return std::regex_search(call, std::regex(" (open|unlink|remove) [^ ]*\\.tmp-[0-9]+(/[^/]*)?$"));
 }
@@ -173,9 +175,9 @@ int run_all(size_t every) {
   std::string name = (fs::temp_directory_path() / "segre-crash-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) fail("no scratch folder");
   const fs::path work = name;
-  std::freopen((work / "log").c_str(), "w", stderr);  // progress and the runs' own complaints
+  std::freopen((work / "log").c_str(), "w", stderr);  // progress and the runs' own messages
   in_child([&] { return train(work / "whole"); });
-  // Stopped by a kill in the middle of a checkpoint, with everything that leaves behind.
+  // Killed in the middle of a checkpoint, with everything that leaves behind.
   in_child([&] {
     segre_arm_faults((work / "stopped").c_str(), 100, "torn", nullptr);
     return train(work / "stopped");

@@ -14,7 +14,7 @@ const Space kSpace = Space::uniform(Layout::image, {2, 3}, 5);
 const RandomStream kRandom(3, Purpose::training_data);
 constexpr int64_t kRows = 37;
 
-// Rows in lexical order, which is that of numbered_rows.
+// Rows in lexical order, the order of numbered_rows.
 torch::Tensor sorted(const torch::Tensor& items) {
   const auto weight = torch::tensor({3125, 625, 125, 25, 5, 1}, torch::kInt64);
   return items.index_select(0, (items * weight).sum(1).argsort());
@@ -61,7 +61,7 @@ TEST(DatasetSource, AnItemIsAFunctionOfItsNumber) {
 
 TEST(DatasetSource, MirrorTurnsHalfOfTheImagesLeftToRightAndNothingElse) {
   auto dataset = numbered_rows(kSpace, 5);         // one pixel in the corner
-  dataset.labels = dataset.labels.slice(0, 1, 5);  // without the empty image, its own mirror
+  dataset.labels = dataset.labels.slice(0, 1, 5);  // without the empty image, which is its own mirror image
   const auto plain = make_dataset_source(dataset);
   dataset.mirror = true;
   const auto source = make_dataset_source(dataset);
@@ -112,7 +112,7 @@ TEST(DatasetSource, ItemsOfAProgramAreCheckedAndShortened) {
     EXPECT_EQ(source->dataset()->labels.scalar_type(), torch::kUInt8);
     EXPECT_TRUE(torch::equal(source->rows(0, 3), items));
   }
-  // Columns of a table that lies the other way round.
+  // Columns of a transposed table.
   EXPECT_TRUE(torch::equal(make_dataset_source({space, items.t().contiguous().t()})->rows(0, 3), items));
 }
 
@@ -146,11 +146,11 @@ TEST(DatasetSource, WhatIsNoDatasetIsRefused) {
   EXPECT_EQ(input_error([&] {
               make_dataset_source({space, torch::zeros({0, 2}, torch::kUInt8)});
             }),
-            "a dataset of the table of 2 variables with 2 to 3 labels without items");
+            "a dataset of the table of 2 variables with 2 to 3 labels has no items");
   EXPECT_EQ(input_error([&] {
               make_dataset_source({space, torch::zeros({1, 2}, torch::kUInt8), /*mirror=*/true});
             }),
-            "a dataset of the table of 2 variables with 2 to 3 labels is to be mirrored, which only images can be");
+            "a dataset of the table of 2 variables with 2 to 3 labels cannot be mirrored, only images can");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include "segre/data/source.h"
 #include "segre/oracle/joint_oracle.h"
+#include "segre/path/e_geodesic.h"
+#include "segre/read/readers.h"
 #include "tests/support/messages.h"
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"
@@ -24,7 +26,7 @@ JointTable read(const std::string& text) {
   return read_joint_csv(folder / "j.csv");
 }
 
-// The message on reading this text, less the file's name.
+// The message on reading this text, without the file name.
 std::string error_of(const std::string& text) {
   const ScratchFolder folder;
   const auto file = (folder / "j.csv").string();
@@ -56,12 +58,12 @@ TEST(JointTable, RefusesWeightsThatAreNone) {
   EXPECT_EQ(refusal(torch::ones({5})), each + "shape [5]");
   EXPECT_EQ(refusal(torch::ones({4, 1})), each + "shape [4, 1]");
   EXPECT_EQ(refusal({}), each + "no tensor");
-  const std::string expected = ", a finite number from 0 up was expected";
+  const std::string expected = ", a finite non-negative number was expected";
   EXPECT_EQ(refusal(torch::tensor({1.0, 2.0, -0.5, 1.0})), "the weight of labeling 2 is -0.5" + expected);
   EXPECT_EQ(refusal(torch::tensor({1.0, std::nan(""), 1.0, 1.0})), "the weight of labeling 1 is nan" + expected);
   EXPECT_EQ(refusal(torch::tensor({1.0, 1.0, 1.0, HUGE_VAL})), "the weight of labeling 3 is inf" + expected);
   EXPECT_EQ(refusal(torch::full({4}, 1e308, torch::kFloat64)),
-            "the weights of a joint distribution sum to more than a number holds; divide them all by the largest");
+            "the sum of the weights of a joint distribution overflows; divide them all by the largest");
   // Counts are weights too.
   const auto table = make_joint_table(space, enumerate_labelings(space), torch::tensor({6, 0, 0, 2}, torch::kInt64));
   EXPECT_TRUE(torch::equal(table.p, torch::tensor({0.75, 0.25}, torch::kFloat64)));
@@ -82,7 +84,7 @@ TEST(JointTable, ATableMadeByHandIsCheckedWhereItIsUsed) {
   table.p = good.p.slice(0, 0, 3);
   EXPECT_EQ(refusal(table), "a joint distribution needs a weight for each of its 4 labelings, found shape [3]");
   table.p = torch::tensor({0.5, 0.5, 0.5, -0.5}, torch::kFloat64);
-  EXPECT_EQ(refusal(table), "the weight of labeling 3 is -0.5, a finite number from 0 up was expected");
+  EXPECT_EQ(refusal(table), "the weight of labeling 3 is -0.5, a finite non-negative number was expected");
   table.p = torch::full({4}, 0.5, torch::kFloat64);
   EXPECT_EQ(refusal(table), "the probabilities of a joint distribution sum to 2, expected 1 within 1e-06");
   table.p = torch::full({4}, 0.25);
@@ -145,10 +147,10 @@ TEST(JointCsv, ASumWithinAMillionthOfOneIsDividedAway) {
 }
 
 TEST(JointCsv, AHeaderWithoutVariablesOrPIsRefused) {
-  EXPECT_EQ(error_of("a,b\n0,0.5\n"), ":1: last column is 'b', expected variable names and, last, p");
-  EXPECT_EQ(error_of("\np\n0.5\n"), ":2: last column is 'p', expected variable names and, last, p");
-  EXPECT_EQ(error_of("p,a\n0.5,0\n"), ":1: last column is 'a', expected variable names and, last, p");
-  EXPECT_EQ(error_of("a,p\n"), ": has a header and no labelings");
+  EXPECT_EQ(error_of("a,b\n0,0.5\n"), ":1: last column is 'b', expected variable names followed by p");
+  EXPECT_EQ(error_of("\np\n0.5\n"), ":2: last column is 'p', expected variable names followed by p");
+  EXPECT_EQ(error_of("p,a\n0.5,0\n"), ":1: last column is 'a', expected variable names followed by p");
+  EXPECT_EQ(error_of("a,p\n"), ": has a header but no labelings");
   EXPECT_EQ(error_of(""), ": is empty, a header line was expected");
   EXPECT_EQ(error_of("a,a,p\n0,0,1\n"), ":1: variable 'a' is named twice");
 }
@@ -162,7 +164,7 @@ TEST(JointCsv, APThatIsNoProbabilityIsNamed) {
 }
 
 TEST(JointCsv, ALabelingGivenTwiceIsNamedWithBothLines) {
-  EXPECT_EQ(error_of("a,b,p\n0,1,0.5\n0,0,0.25\n\n0,1,0.25\n"), ":5: this labeling was given on line 2 already");
+  EXPECT_EQ(error_of("a,b,p\n0,1,0.5\n0,0,0.25\n\n0,1,0.25\n"), ":5: line 2 already has this labeling");
 }
 
 TEST(JointCsv, AnEmptyLabelIsNamedWithItsColumn) {
@@ -170,7 +172,7 @@ TEST(JointCsv, AnEmptyLabelIsNamedWithItsColumn) {
 }
 
 TEST(JointCsv, AShortRowIsNamedWithItsLine) {
-  EXPECT_EQ(error_of("a,b,p\n0,1,0.5\n0,0.5\n"), ":3: 2 fields where the header has 3");
+  EXPECT_EQ(error_of("a,b,p\n0,1,0.5\n0,0.5\n"), ":3: 2 fields, but the header has 3");
 }
 
 TEST(JointCsv, TextThatIsNotUtf8IsRefusedAtItsLineOrConverted) {

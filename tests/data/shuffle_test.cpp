@@ -40,7 +40,7 @@ TEST(Shuffle, EpochsSeedsAndPurposesDiffer) {
   EXPECT_NE(order({7, Purpose::validation_data}, 0, 1000), first);
 }
 
-// Two epochs share about one place, as two random permutations do, however long they are.
+// Two epochs agree at about one position, as two random permutations of any length do.
 TEST(Shuffle, EpochsHaveFewPlacesInCommon) {
   constexpr int kEpochs = 200;
   constexpr int64_t kItems = 1000;
@@ -53,9 +53,9 @@ TEST(Shuffle, EpochsHaveFewPlacesInCommon) {
   EXPECT_NEAR(static_cast<double>(shared), kEpochs, 5.0 * std::sqrt(kEpochs));  // Poisson, five standard deviations
 }
 
-// Counts of (position, value) over many epochs against equal ones. Of random permutations of n things the sum of
+// Compares counts of (position, value) over many epochs with equal ones. For random permutations of n items the sum of
 // (count - E)^2 / E has mean n (n - 1) and about the variance of n^2 / (n - 1)^2 times a chi-square with (n - 1)^2
-// degrees.
+// degrees of freedom.
 double sigmas_from_uniform(int64_t n, int epochs) {
   std::vector<double> counts(static_cast<size_t>(n * n), 0.0);
   for (int epoch = 0; epoch < epochs; ++epoch)
@@ -73,9 +73,9 @@ TEST(Shuffle, EveryItemIsEquallyLikelyAtEveryPosition) {
 }
 
 TEST(Shuffle, APlaceOutsideIsRefused) {
-  // The walk might go round outside [0, n) for ever.
-  EXPECT_EQ(test::any_error([] { shuffled(kRandom, 0, 5, 5); }), "place 5 of a shuffle of 5 items");
-  EXPECT_EQ(test::any_error([] { shuffled(kRandom, 0, -1, 5); }), "place -1 of a shuffle of 5 items");
+  // The walk might cycle outside [0, n) forever.
+  EXPECT_EQ(test::any_error([] { shuffled(kRandom, 0, 5, 5); }), "position 5 is outside a shuffle of 5 items");
+  EXPECT_EQ(test::any_error([] { shuffled(kRandom, 0, -1, 5); }), "position -1 is outside a shuffle of 5 items");
 }
 
 // A shuffle that keeps neighbours together would pass the test above.

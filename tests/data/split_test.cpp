@@ -1,4 +1,5 @@
 #include "segre/data/split.h"
+#include "segre/sources/source_kinds.h"
 
 #include <algorithm>
 #include <set>
@@ -46,7 +47,7 @@ TEST(Split, IsTheSameEveryTimeAndNoHeadOrTail) {
   EXPECT_GE(taken.back(), 50);
 }
 
-// More validation items mean the old ones and some new ones, so values of runs with different numbers compare.
+// A larger validation set contains the smaller one, so runs with different sizes are comparable.
 TEST(Split, ASmallerPartLiesInALargerOne) {
   const auto dataset = test::numbered_rows(kSpace, 100);
   const auto few = numbers_of(split_off(dataset, 10).second);

@@ -1,7 +1,7 @@
 #include "segre/data/summary.h"
 
-#include "segre/data/readers.h"
-#include "segre/data/toys.h"
+#include "segre/generate/toys.h"
+#include "segre/read/readers.h"
 #include "tests/support/support.h"
 
 namespace segre {

@@ -25,8 +25,8 @@ TEST(Convergence, FallsLikeTheRootOfTheDraws) {
   const auto points = convergence_of(weights);
   EXPECT_EQ(points.back().draws, 1000);
   for (const auto& point : points) {
-    // Of a mean of k draws about the limit: sqrt(1/k 2/pi)/50 on average. Over 200 items that scatters by
-    // sqrt((pi/2 - 1)/200) = 5%, four of these.
+    // A mean of k draws is off by sqrt(1/k 2/pi)/50 on average. Over 200 items that scatters by
+    // sqrt((pi/2 - 1)/200) = 5%; four times this is allowed.
     const double k = static_cast<double>(point.draws);
     const double expected = std::sqrt(1.0 / k * 2.0 / 3.14159265) / 50.0;
     EXPECT_NEAR(point.mean / expected, 1.0, 0.21) << point.draws;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "segre/data/toys.h"
 #include "segre/eval/metric_text.h"
+#include "segre/generate/toys.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
@@ -49,14 +49,14 @@ TEST(Evaluation, LostDependenceShowsInPairsAndNotInMarginals) {
   const Metric& pairs = named(found, "mean difference of the shares, per pair");
   EXPECT_EQ(pairs.differs, true);
   EXPECT_TRUE(pairs.value.low < 0.4 && 0.4 < pairs.value.high) << "(45, 5, 5, 45)/100 against quarters";
-  EXPECT_TRUE(contains(pairs.note, "all of them; with independent variables of the right shares 0.399"));
+  EXPECT_TRUE(contains(pairs.note, "all of them; independent variables with the right shares give 0.399"));
   const Metric& tv = named(found, "total variation between samples and held-out items");
   EXPECT_EQ(tv.differs, true);
   EXPECT_NEAR(tv.value.value, pairs.value.value, 1e-12);
 }
 
 TEST(Evaluation, TotalVariationIntervalCovers) {
-  // Fair coins where (0.45, 0.05, 0.05, 0.45) is the truth: 0.4.
+  // Fair coins, but the truth is (0.45, 0.05, 0.05, 0.45): 0.4.
   const auto table = coupled_binary();
   const auto coins = make_joint_table(table.space, enumerate_labelings(table.space), torch::ones({4}));
   int covered = 0;
@@ -65,7 +65,7 @@ TEST(Evaluation, TotalVariationIntervalCovers) {
     const Estimate tv = named(evaluate(data, {}), "total variation to the exact").value;
     covered += tv.low <= 0.4 && 0.4 <= tv.high ? 1 : 0;
   }
-  EXPECT_GE(covered, 31);  // 38 are meant; five standard deviations are 7
+  EXPECT_GE(covered, 31);  // 38 are expected; five standard deviations are 7
 }
 
 TEST(Evaluation, TheIntervalOfAKnownTotalVariationIsThatOfTheDeltaMethod) {
@@ -110,8 +110,8 @@ TEST(Evaluation, NothingIsSaidOfRepeatingWhereHeldOutItemsRepeatMore) {
   EXPECT_EQ(named(fewer, "chance that a sample is nearer").note,
             "farther than held-out items: its samples are odder than they should be");
   const auto same = evaluate({space, other, other, train, 300, nullptr}, {});
-  EXPECT_TRUE(named(same, "exact copies").note.ends_with("; as many as held-out items, as far as can be told"));
-  EXPECT_EQ(named(same, "chance that a sample is nearer").note, "as near as held-out items, as far as can be told");
+  EXPECT_TRUE(named(same, "exact copies").note.ends_with("; as many as held-out items, within the error"));
+  EXPECT_EQ(named(same, "chance that a sample is nearer").note, "as near as held-out items, within the error");
 }
 
 TEST(Evaluation, NamesWhereTheLargestDifferenceIs) {
@@ -126,7 +126,7 @@ TEST(Evaluation, RefusesASingleItem) {
   const Space space = test::binary_space(2);
   EvaluationData data{space, torch::zeros({5, 2}, torch::kInt64), torch::zeros({1, 2}, torch::kInt64), {}, 0, nullptr};
   EXPECT_EQ(test::input_error([&] { evaluate(data, {}); }),
-            "evaluating takes at least two samples and two held-out items, found 5 and 1");
+            "evaluating needs at least two samples and two held-out items, found 5 and 1");
 }
 
 TEST(MetricText, NumbersKeepThreeDigits) {

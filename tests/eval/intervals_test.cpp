@@ -27,7 +27,7 @@ torch::Tensor uniforms(int64_t count, uint64_t seed, uint64_t part = 0) {
 }
 
 TEST(ShareEstimate, IsWilsonsInterval) {
-  // Values of the textbooks (Brown, Cai, DasGupta 2001; Newcombe 1998: 81/263, 15/148, 0/20, 1/29).
+  // Textbook values (Brown, Cai, DasGupta 2001; Newcombe 1998: 81/263, 15/148, 0/20, 1/29).
   const auto expect = [](int64_t hits, int64_t total, double low, double high) {
     const Estimate e = share_estimate(hits, total);
     EXPECT_NEAR(e.low, low, 5e-5);
@@ -71,7 +71,7 @@ TEST(QuantileEstimate, CoversTheQuantile) {
 }
 
 TEST(QuantileEstimate, LiesBetweenTwoValuesWhoseRanksTheBinomialLawGives) {
-  // Of 1 ... 100: 50 -+ 1.96 sqrt(100 / 4) is 40.2 to 59.8; the ends are the values above, one more at the upper end.
+  // For 1 ... 100, 50 -+ 1.96 sqrt(100 / 4) is 40.2 to 59.8; the ends are rounded up, the upper one by one more.
   const Estimate median = quantile_estimate(torch::arange(1, 101), 0.5);
   EXPECT_EQ(median.value, 50.0);
   EXPECT_EQ(median.low, 41.0);
@@ -97,7 +97,7 @@ TEST(MeanShareEstimate, IsNeverSureOfNothing) {
   EXPECT_EQ(none.high, share_estimate(0, 20).high);
   const Estimate all = mean_share_estimate(torch::ones({20}, torch::kFloat64));
   EXPECT_EQ(all.low, share_estimate(20, 20).low);
-  // Mean 1/4, sample variance 1/24, of four shares.
+  // Four shares with mean 1/4 and sample variance 1/24.
   const Estimate some = mean_share_estimate(torch::tensor({0.0, 0.25, 0.25, 0.5}, torch::kFloat64));
   EXPECT_NEAR(some.high, 0.25 + 1.959963984540054 * std::sqrt(1.0 / 24 / 4), 1e-12);
   EXPECT_NEAR(some.low, 0.25 - 1.959963984540054 * std::sqrt(1.0 / 24 / 4), 1e-12);
@@ -147,7 +147,7 @@ TEST(ProbabilityBelow, CountsPairsAndHalvesTies) {
 }
 
 TEST(ProbabilityBelow, HasDeLongsInterval) {
-  // Without ties and with one value at one side moved: components by loops.
+  // No ties, one side shifted: components by loops.
   const auto x = test::noise({12}, 1);
   const auto y = test::noise({9}, 2) + 0.5;
   std::vector<double> of_x(12, 0.0), of_y(9, 0.0);
@@ -164,7 +164,7 @@ TEST(ProbabilityBelow, HasDeLongsInterval) {
   for (const double v : of_y) variance += (v - mean) * (v - mean) / (8 * 9);
   const Estimate e = probability_below(x, y);
   EXPECT_NEAR(e.value, mean, 1e-12);
-  // On the logit scale, where the error is that of the mean over its slope.
+  // On the logit scale the error is that of the mean, divided by the slope.
   const double centre = std::log(mean / (1.0 - mean));
   const double reach = 1.959964 * std::sqrt(variance) / (mean * (1.0 - mean));
   EXPECT_NEAR(e.low, 1.0 / (1.0 + std::exp(reach - centre)), 1e-6);
@@ -172,7 +172,7 @@ TEST(ProbabilityBelow, HasDeLongsInterval) {
 }
 
 TEST(ProbabilityBelow, CoversUnderTies) {
-  // x uniform on 0 ... 4, y on 1 ... 5: of 25 pairs x < y in 15 + ... counted here.
+  // x is uniform on 0 ... 4, y on 1 ... 5: counted over the 25 pairs.
   double truth = 0.0;
   for (int a = 0; a < 5; ++a)
     for (int b = 1; b < 6; ++b) truth += (a < b ? 1.0 : a == b ? 0.5 : 0.0) / 25;

@@ -56,8 +56,8 @@ TEST(NearestItems, AreThoseFoundByLoops_CUDA) {
 }
 
 TEST(NearestItems, AreTheFirstOfEqualsAlsoAcrossBlocks) {
-  // 32 different items among 9000: the five nearest of each are copies of it, the earliest ones, from several blocks
-  // where they are rare.
+  // 32 different items among 9000: the five nearest of each are its earliest copies, from several blocks if they are
+  // rare.
   const Space space = test::binary_space(5);
   expect_as_loops(space, 8, 9000, 5, torch::kCPU);
   auto among = torch::zeros({9000, 5}, torch::kInt64);
@@ -83,7 +83,7 @@ TEST(NearestItems, RefuseMoreThanThereAre) {
   const Space space = test::binary_space(2);
   const auto two = torch::zeros({2, 2}, torch::kInt64);
   EXPECT_EQ(test::input_error([&] { nearest_items(space, two, two, 3, torch::kCPU); }),
-            "the nearest 3 of 2 items were asked for");
+            "cannot find the nearest 3 of 2 items");
 }
 
 TEST(Memorisation, PlantedCopiesAreFound) {

@@ -90,7 +90,7 @@ TEST(Roc, OnlyTheOrderOfScoresCounts) {
 }
 
 TEST(Roc, SamplesApartGetAnIntervalThatShrinksWithTheirNumber) {
-  // k pairs, all in order: the chance of that is A^k, 2.5% where A = 0.025^(1/k).
+  // k pairs, all in order: the chance of that is A^k, which is 2.5% for A = 0.025^(1/k).
   const Roc few = roc({1.0, 2.0}, {3.0, 4.0, 5.0});
   EXPECT_EQ(few.auroc, 1.0);
   EXPECT_EQ(few.high, 1.0);
@@ -128,7 +128,7 @@ TEST(Roc, TheFalsePositivesHaveTheErrorOfTheThresholdAndOfTheShare) {
   EXPECT_EQ(out.fpr95, 0.39);
   EXPECT_NEAR(out.fpr95_low, 0.39 - std::hypot(0.39 - 0.31, 0.39 - share.low), kRounding);
   EXPECT_NEAR(out.fpr95_high, 0.39 + std::hypot(0.49 - 0.39, share.high - 0.39), kRounding);
-  // Of 20 items the threshold of 95% may lie anywhere above.
+  // With 20 items the 95% threshold may be anywhere above.
   EXPECT_EQ(roc(Scores(inside.begin(), inside.begin() + 20), {18.0, 19.0, 19.5, 25.0}).fpr95_high, 1.0);
 }
 
@@ -175,7 +175,7 @@ TEST(AurocCorrelation, IsDeLongsCovarianceOverTheTwoErrors) {
   EXPECT_EQ(test::any_error([&] {
               auroc_correlation(a, {x, x});
             }),
-            "two scores are compared on the same items, there are 30 and 30 inside, 25 and 30 outside");
+            "two scores must be compared on the same items, found 30 and 30 inside, 25 and 30 outside");
 }
 
 TEST(Roc, InfiniteScoresAreOrderedAndNaNIsRefused) {
@@ -188,10 +188,10 @@ TEST(Roc, ASingleItemIsTooFew) {
   EXPECT_EQ(test::input_error([] {
               roc({0.0}, {1.0, 2.0});
             }),
-            "comparing scores needs two items inside and two outside, there are 1 and 2");
+            "comparing scores needs two inside and two outside items, found 1 and 2");
 }
 
-// How often the interval of normal scores a distance apart holds the true AUROC.
+// How often the interval covers the true AUROC of normal scores a distance apart.
 double coverage(double shift, int64_t m, int64_t n, int trials) {
   const double truth = 0.5 * std::erfc(-shift / 2.0);  // P(N(shift, 2) > 0)
   int held = 0;

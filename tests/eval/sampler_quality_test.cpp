@@ -1,9 +1,12 @@
 #include "segre/eval/sampler_quality.h"
+#include "segre/path/e_geodesic.h"
 
 #include <cmath>
 #include <set>
 
+#include "segre/eval/sampler_knee.h"
 #include "tests/support/reference.h"
+#include "tests/support/samplers.h"
 #include "tests/support/threads.h"
 
 namespace segre {
@@ -18,7 +21,7 @@ TEST(LabelSummary, CountsWhatCanBeCountedByHand) {
   EXPECT_EQ(summary.shares, (std::vector<double>{3.0 / 12, 2.0 / 12, 7.0 / 12}));
   EXPECT_EQ(summary.nonzero_mean, 4.5);
   EXPECT_NEAR(summary.nonzero_sd, std::sqrt(2 * 1.5 * 1.5), 1e-12);
-  // Seven pairs each; in the first image 0|1, 0|2 beside and 1/0, 1/2 below each other differ.
+  // Seven pairs each; in the first image the horizontal pairs 0|1, 0|2 and the vertical pairs 1/0, 1/2 differ.
   EXPECT_NEAR(summary.neighbours_differ, 4.0 / 14, 1e-12);
 }
 
@@ -33,7 +36,7 @@ TEST(LabelSummary, TheShareErrorIsTheMeanOverLabels) {
   EXPECT_NEAR(share_error({.shares = {0.5, 0.5}}, {.shares = {0.4, 0.6}}), 0.1, 1e-12);
 }
 
-constexpr double kManyLabels = 1e6;  // so many that the interval is narrow
+constexpr double kManyLabels = 1e6;  // enough to make the interval narrow
 
 SamplerRun run_of(const char* sampler, double evaluations, double disagreement, double n_compared = kManyLabels) {
   return {{.sampler = sampler}, evaluations, disagreement, {}, disagreement, disagreement, n_compared};
@@ -45,7 +48,7 @@ TEST(SamplerKnee, IsTheCheapestRunFromWhichAllStayBelow) {
                   run_of("euler", 32, 0.01),     run_of("euler", 64, 0.0), run_of("rk4", 4, 0.3),
                   run_of("rk4", 8, 0.005),       run_of("heun", 4, 0.0),   run_of("heun", 8, 0.1),
                   run_of("sde", 4, std::nan(""))};
-  EXPECT_EQ(knee(quality, "euler", 0.02)->n_evaluations, 32);  // the luck at 8 does not count
+  EXPECT_EQ(knee(quality, "euler", 0.02)->n_evaluations, 32);  // the lucky result at 8 does not count
   EXPECT_EQ(knee(quality, "euler", 0.006)->n_evaluations, 64);
   EXPECT_FALSE(knee(quality, "heun", 0.02));
   EXPECT_FALSE(knee(quality, "sde", 1.0));
@@ -53,7 +56,7 @@ TEST(SamplerKnee, IsTheCheapestRunFromWhichAllStayBelow) {
   EXPECT_FALSE(best_knee({}, 1.0));
 }
 
-// 64 samples of two labels: no difference among 128 leaves up to 2.9%.
+// 64 samples of two labels: no difference among 128 still allows up to 2.9%.
 TEST(SamplerKnee, NoDifferenceAmongFewLabelsIsNotEnough) {
   SamplerQuality quality;
   quality.runs = {run_of("rk4", 4, 0.1, 128), run_of("rk4", 8, 0.0, 128), run_of("rk4", 16, 0.0, 128),
@@ -62,7 +65,7 @@ TEST(SamplerKnee, NoDifferenceAmongFewLabelsIsNotEnough) {
   EXPECT_FALSE(knee(quality, "rk4", 0.005));
   EXPECT_FALSE(best_knee(quality, 0.005));
   EXPECT_EQ(knee(quality, "rk4", 0.03)->n_evaluations, 8);
-  // Where more samples would tell, it is said how many; where none would, nothing.
+  // If more samples would help, the text says how many; if not, it says nothing.
   const auto more = unconfirmed_knee(quality, "rk4", 0.005);
   ASSERT_TRUE(more);
   EXPECT_EQ(more->run.n_evaluations, 8);
@@ -70,7 +73,7 @@ TEST(SamplerKnee, NoDifferenceAmongFewLabelsIsNotEnough) {
   EXPECT_FALSE(unconfirmed_knee(quality, "euler", 0.005));
 }
 
-// Pixels that always differ together are one observation a sample.
+// Pixels that always differ together are one observation per sample.
 TEST(SamplerQuality, LabelsThatDifferTogetherCountOnce) {
   const Space space = test::binary_space(6);
   auto p = torch::zeros({64}, torch::kFloat64);
@@ -87,7 +90,8 @@ TEST(SamplerQuality, LabelsThatDifferTogetherCountOnce) {
 }
 
 TEST(SamplerQuality, DearerSettingsAreLeftOut) {
-  const auto settings = quality_settings("midpoint", {.most_evaluations = 20, .sample = {.stop = Stop::end}});
+  const auto settings = quality_settings(sampler_kind("midpoint"), *make_e_geodesic(0.01),
+                                         {.most_evaluations = 20, .sample = {.stop = Stop::end}});
   std::vector<int64_t> steps;
   for (const SampleOptions& setting : settings) {
     steps.push_back(setting.steps);
@@ -113,15 +117,15 @@ TEST(SamplerQuality, EverySamplerIsMeasuredFromFourToTwoHundredEvaluations) {
     EXPECT_TRUE(!next || run.options.sampler == "dopri5" || run.n_evaluations == 4) << run.options.sampler;
     before = run.n_evaluations;
   }
-  EXPECT_EQ(seen.size(), sampler_names().size());
+  EXPECT_EQ(seen.size(), sampler_kinds().size());
   EXPECT_EQ(before, 200);
 
-  // Labels of the deterministic samplers come to agree with the reference, those of sde are others.
-  for (const std::string& sampler : sampler_names())
+  // Labels of the deterministic samplers converge to the reference's, those of sde do not.
+  for (const std::string& sampler : test::sampler_names())
     EXPECT_EQ(!knee(quality, sampler, 0.02), sampler == "sde") << sampler;
   EXPECT_LT(knee(quality, "multistep", 0.003)->n_evaluations, knee(quality, "euler", 0.003)->n_evaluations);
 
-  // Each says how sure it is; even no difference in 1,000 samples leaves room for some.
+  // Each reports its uncertainty; even no difference in 1,000 samples leaves room for some.
   for (const SamplerRun& run : quality.runs) {
     if (run.options.sampler == "sde") continue;
     EXPECT_LE(run.disagreement_low, run.disagreement) << run.options.sampler;
@@ -129,7 +133,7 @@ TEST(SamplerQuality, EverySamplerIsMeasuredFromFourToTwoHundredEvaluations) {
     EXPECT_LT(run.disagreement_high, run.disagreement + 0.04) << run.options.sampler;
   }
 
-  // The table has a row for each, and what does not apply is empty.
+  // The table has a row for each; cells that do not apply are empty.
   const QualityTable text = quality_table(quality, &quality.reference.summary);
   ASSERT_EQ(text.rows.size(), quality.runs.size() + 2);
   EXPECT_EQ(text.rows[0][0], "data");

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kRounding = 1e-12;
 
-// Draws of a joint distribution, `part` chooses which.
+// Draws from a joint distribution; `part` chooses which.
 torch::Tensor draws(const JointTable& table, int64_t count, uint64_t part) {
   return JointSampler(table).draw({7, Purpose::probe}, part * 1'000'000, count);
 }
@@ -60,7 +60,7 @@ TEST(CompareFrequencies, FloorIsWhatExactSamplesGive) {
 }
 
 TEST(CompareFrequencies, RarelyFindsWhatIsNotThere) {
-  // Variables that depend on each other; 5 of 100 false alarms are meant, 16 are five standard deviations.
+  // Variables that depend on each other; 5 of 100 false alarms are expected, 16 are five standard deviations.
   const auto table = test::random_joint(test::binary_space(6));
   int alarms = 0, differences = 0;
   for (uint64_t k = 0; k < 100; ++k) {
@@ -86,7 +86,7 @@ TEST(CompareFrequencies, FindsTheOneVariableThatIsOff) {
 }
 
 TEST(CompareFrequencies, IntervalCoversALargeDifference) {
-  // P(1) is 0.3 and 0.7 against 0.6 and 0.2: the mean difference is 0.4, far from where |.| bends.
+  // P(1) is 0.3 and 0.7 against 0.6 and 0.2: the mean difference is 0.4, far from the kink of |.|.
   const Space space = test::binary_space(2);
   const auto joint = [&](double a, double b) {
     return make_joint_table(space, enumerate_labelings(space),
@@ -98,7 +98,7 @@ TEST(CompareFrequencies, IntervalCoversALargeDifference) {
     const auto e = compare_frequencies(space, draws(p, 90, 2 * k), draws(q, 120, 2 * k + 1), 1).difference;
     covered += e.low <= 0.4 && 0.4 <= e.high ? 1 : 0;
   }
-  EXPECT_GE(covered, 174);  // 190 are meant; five standard deviations are 16
+  EXPECT_GE(covered, 174);  // 190 are expected; five standard deviations are 16
   EXPECT_LE(covered, 199);
 }
 
@@ -117,7 +117,7 @@ TEST(CompareFrequencies, TheIntervalIsThatOfTheTwoMeansInfluences) {
 }
 
 TEST(CompareFrequencies, RareLabelsDoNotStandOut) {
-  // One label that a single sample has: far off in standard errors, and no sign of anything.
+  // A label that occurs in a single sample: many standard errors off, yet evidence of nothing.
   const Space space = test::space_of({3});
   auto x = torch::zeros({20, 1}, torch::kInt64);
   x[0] = 2;
@@ -132,7 +132,7 @@ TEST(CompareFrequencies, NeedsTwoItemsEach) {
   EXPECT_EQ(test::input_error([&] {
               compare_frequencies(space, torch::zeros({1, 2}, torch::kInt64), torch::zeros({9, 2}, torch::kInt64), 1);
             }),
-            "frequencies are compared of at least two items each, found 1 and 9");
+            "comparing frequencies needs at least two items each, found 1 and 9");
 }
 
 TEST(ImageStatistics, CountForegroundAndBoundary) {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "segre/data/toys.h"
+#include "segre/generate/toys.h"
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"
 

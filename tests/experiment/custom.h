@@ -1,11 +1,11 @@
 #pragma once
 
-#include "segre/experiment/run.h"
+#include "segre/experiment/experiment.h"
 #include "segre/net/layers.h"
 
 namespace segre::test {
 
-/// A network such as a program brings: two dense layers without time, the last one starting at 0.
+/// A network that a user's program might supply: two dense layers without time, the last one starting at 0.
 class TwoLayers final : public Field {
  public:
   TwoLayers(const Space& space, uint64_t seed, int64_t width)

@@ -1,4 +1,6 @@
 #include "segre/experiment/custom_field.h"
+#include "segre/net/mlp.h"
+#include "segre/net/net_kinds.h"
 
 #include "tests/experiment/custom.h"
 #include "tests/experiment/trained.h"
@@ -17,7 +19,7 @@ using test::train_into;
 using test::two_layers;
 
 const char* const kNotHere =
-    "a network that another program brings and segre does not have; that program can load it (CustomField)";
+    "a network that another program supplies and segre does not have; that program can load it (CustomField)";
 
 TrainRunOptions with_field(const CustomField& field, bool resume = false) {
   TrainRunOptions options;
@@ -53,7 +55,7 @@ TEST(CustomField, TheConfigSaysSoAndNothingOfTheNetworksOfSegre) {
   Experiment kept;
   schema_of(kept).read_file(RunDirectory(path).config());
   EXPECT_EQ(kept.custom_net, "two-layers");
-  EXPECT_EQ(kept.net.hidden, NetOptions().hidden) << "the experiment asked for [8]";
+  EXPECT_EQ(kept.net.of<MlpOptions>().hidden, NetOptions().of<MlpOptions>().hidden) << "the experiment asked for [8]";
 }
 
 TEST(CustomField, ARunOfItCannotBeLoadedWithoutIt) {
@@ -62,7 +64,7 @@ TEST(CustomField, ARunOfItCannotBeLoadedWithoutIt) {
   const std::string file = test::description_of(path).string();
   EXPECT_EQ(input_error([&] { load_run(path, torch::kCPU); }), file + ": net.custom = \"two-layers\": " + kNotHere);
   EXPECT_EQ(input_error([&] { load_run(path, torch::kCPU, two_layers("other")); }),
-            file + ": net.custom = \"two-layers\": the network that was given is called \"other\"");
+            file + ": net.custom = \"two-layers\": the given network is called \"other\"");
   EXPECT_TRUE(contains(input_error([&] { load_run(path, torch::kCPU, two_layers("two-layers", 7)); }),
                        "in has shape [6, 4], the model that model.json describes has [7, 4]"));
 }
@@ -70,9 +72,8 @@ TEST(CustomField, ARunOfItCannotBeLoadedWithoutIt) {
 TEST(CustomField, ARunOfSegresOwnNetworksTakesNone) {
   const ScratchFolder folder;
   const auto path = train_into(folder / "run");
-  EXPECT_EQ(
-      input_error([&] { load_run(path, torch::kCPU, two_layers()); }),
-      test::description_of(path).string() + ": net.custom = \"\": the network that was given is called \"two-layers\"");
+  EXPECT_EQ(input_error([&] { load_run(path, torch::kCPU, two_layers()); }),
+            test::description_of(path).string() + ": net.custom = \"\": the given network is called \"two-layers\"");
 }
 
 TEST(CustomField, ResumesToTheSameBits) {
@@ -105,7 +106,7 @@ TEST(CustomField, NeedsANameAndANetwork) {
   const auto refusal = [&](const CustomField& field) {
     return input_error([&] { train_run(tiny_experiment(), RunDirectory(folder / "run"), with_field(field)); });
   };
-  EXPECT_EQ(refusal(two_layers("")), "a network of your own needs a name, which checkpoints keep; found none");
+  EXPECT_EQ(refusal(two_layers("")), "a custom network needs a name, which checkpoints store; found none");
   EXPECT_EQ(refusal(two_layers("na\xefve")), "the network's name na\\xefve is not UTF-8, as a config must be");
   EXPECT_EQ(refusal({"none", [](const Space&, uint64_t) { return nullptr; }}), "a model needs a network, found none");
   Experiment e = tiny_experiment();

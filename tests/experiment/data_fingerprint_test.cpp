@@ -3,7 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "segre/core/sha256.h"
-#include "segre/data/toys.h"
+#include "segre/generate/toys.h"
+#include "segre/sources/source_kinds.h"
 #include "tests/support/datasets.h"
 
 namespace segre {
@@ -26,7 +27,7 @@ std::string sha256_of(const std::vector<std::string>& texts, const std::vector<u
   return hash.hex();
 }
 
-// Kept in checkpoints, so it may never become another.
+// Stored in checkpoints, so it must never change.
 TEST(DataFingerprint, IsTheHashOfNamesAndLabels) {
   const char* const kTable =
       R"({"layout":"table","shape":[1],"variables":[{"label_names":["no","yes"],"labels":2,"name":"a"}]})";

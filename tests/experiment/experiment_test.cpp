@@ -3,6 +3,10 @@
 #include <fstream>
 
 #include "segre/io/files.h"
+#include "segre/net/mlp.h"
+#include "segre/path/ray.h"
+#include "segre/net/unet.h"
+#include "segre/path/e_geodesic.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
@@ -11,7 +15,7 @@ namespace {
 
 using test::input_error;
 
-// Another value than the default for every key.
+// A non-default value for every key.
 const char* const kOther = R"(seed = 5
 
 [data]
@@ -29,18 +33,18 @@ form = "velocity"
 
 [net]
 kind = "linear"
-custom = "mine"
 hidden = [3, 4]
-classes = 9
 batch_norm = true
-time_features = 3
 input_gain = 2.5
+classes = 9
 channels = 64
 channel_mult = [1, 3]
 res_blocks = 3
 attention_at = [8, 16]
 heads = 2
+time_features = 3
 precision = "float32"
+custom = "mine"
 
 [train]
 objective = "metric"
@@ -91,7 +95,7 @@ TEST(Experiment, EveryKeyIsReadAndPrintedBack) {
 }
 
 TEST(Experiment, TheTestAboveChangesEveryKey) {
-  // Guards the test above: a key added to the schema must be added there, with another value than its default.
+  // Guards the test above: a key added to the schema must be added there, with a non-default value.
   Experiment e;
   const auto defaults = lines_of(schema_of(e).to_toml(false));
   const auto others = lines_of(kOther);
@@ -117,10 +121,10 @@ TEST(Experiment, KeysReachWhatTheyAreNamedAfter) {
   EXPECT_EQ(e.data, "mixture");
   EXPECT_EQ(e.validation, "pinwheel");
   EXPECT_EQ(e.holdout, 0.125);
-  EXPECT_EQ(e.path.kind, PathKind::ray);
-  EXPECT_EQ(e.net.hidden, (std::vector<int64_t>{3, 4}));
-  EXPECT_EQ(e.net.unet.channel_mult, (std::vector<int64_t>{1, 3}));
-  EXPECT_EQ(e.net.unet.attention_at, (std::vector<int64_t>{8, 16}));
+  EXPECT_EQ(e.path.kind, "ray");
+  EXPECT_EQ(e.net.of<MlpOptions>().hidden, (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(e.net.of<UNetOptions>().channel_mult, (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(e.net.of<UNetOptions>().attention_at, (std::vector<int64_t>{8, 16}));
   EXPECT_EQ(e.net.precision, NetPrecision::float32);
   EXPECT_EQ(e.train.epochs, 6);
   EXPECT_EQ(e.train.adam.clip, 1.5);
@@ -137,9 +141,17 @@ TEST(Experiment, KeysReachWhatTheyAreNamedAfter) {
 }
 
 TEST(Experiment, PathsAreBuiltAsConfigured) {
-  EXPECT_EQ(make_path({.kind = PathKind::ray, .rate = 0.75})->at(2.0).a, 1.5);
-  EXPECT_EQ(make_path({.eps = 0.02})->t_end(), 1.0);
-  EXPECT_EQ(make_path({.eps = 0.02})->corner_scale(2), make_e_geodesic(0.02)->corner_scale(2));
+  PathOptions options;
+  options.of<EGeodesicOptions>().eps = 0.02;
+  options.of<RayOptions>().rate = 0.75;
+  EXPECT_EQ(make_path(options)->t_end(), 1.0);
+  EXPECT_EQ(make_path(options)->corner_scale(2), make_e_geodesic(0.02)->corner_scale(2));
+  options.kind = "ray";
+  EXPECT_EQ(make_path(options)->at(2.0).a, 1.5);
+  options.kind = "line";
+  EXPECT_EQ(test::input_error([&] { make_path(options); }), "path.kind 'line' is not one of e-geodesic, ray");
+  EXPECT_EQ(test::input_error([&] { net_kind("transformer"); }),
+            "net.kind 'transformer' is not one of linear, mlp, latent_class, unet");
 }
 
 TEST(Experiment, TheSeedDecidesTheWeights) {

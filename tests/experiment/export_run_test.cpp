@@ -1,6 +1,10 @@
 #include <algorithm>
 
-#include "segre/experiment/run.h"
+#include "segre/experiment/load_run.h"
+#include "segre/experiment/run_directory.h"
+#include "segre/experiment/train_run.h"
+#include "segre/net/mlp.h"
+#include "segre/path/e_geodesic.h"
 #include "tests/experiment/trained.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
@@ -23,7 +27,7 @@ TEST(ExportRun, KeepsTheAveragedWeightsAndSamplesTheSame) {
     const ScratchFolder folder;
     Experiment e = tiny_experiment();
     e.train.adam.ema = ema;
-    e.net.hidden = {64};
+    e.net.of<MlpOptions>().hidden = {64};
     train_run(e, RunDirectory(folder / "run"), {});
     export_run(folder / "run", folder / "small", Checkpoint::last);
     const auto whole = load_run(folder / "run", torch::kCPU);
@@ -47,7 +51,7 @@ TEST(ExportRun, BatchNormTakesItsStatisticsAlong) {
   const Threads one(1);
   const ScratchFolder folder;
   Experiment e = tiny_experiment();
-  e.net.batch_norm = true;
+  e.net.of<MlpOptions>().batch_norm = true;
   train_run(e, RunDirectory(folder / "run"), {});
   export_run(folder / "run", folder / "small", Checkpoint::best);
   const auto whole = load_run(folder / "run", torch::kCPU, Checkpoint::best);
@@ -61,16 +65,16 @@ TEST(ExportRun, TakesNothingFromAConfigThatWasRewrittenSince) {
   const ScratchFolder folder;
   const auto path = train_into(folder / "run");
   Experiment other = tiny_experiment();
-  other.path.eps = 0.4;
-  other.net.input_gain = 3.0;
+  other.path.of<EGeodesicOptions>().eps = 0.4;
+  other.net.of<MlpOptions>().input_gain = 3.0;
   RunDirectory(path).write_config(other);
   export_run(path, folder / "small", Checkpoint::last);
   const auto small = load_run(folder / "small", torch::kCPU);
-  EXPECT_EQ(small.experiment.path.eps, 0.01);
+  EXPECT_EQ(small.experiment.path.of<EGeodesicOptions>().eps, 0.01);
   Experiment beside;
   schema_of(beside).read_file(folder / "small" / "config.toml");
-  EXPECT_EQ(beside.path.eps, 0.01);
-  EXPECT_EQ(beside.net.input_gain, 1.0);
+  EXPECT_EQ(beside.path.of<EGeodesicOptions>().eps, 0.01);
+  EXPECT_EQ(beside.net.of<MlpOptions>().input_gain, 1.0);
   EXPECT_EQ(small.data, load_run(path, torch::kCPU).data) << "it still says what it learned from";
   ASSERT_TRUE(small.data);
 }
@@ -79,7 +83,7 @@ TEST(ExportRun, DoesNotOverwriteARun) {
   const ScratchFolder folder;
   const auto path = train_into(folder / "run");
   EXPECT_EQ(input_error([&] { export_run(path, path, Checkpoint::last); }),
-            path.string() + ": holds a run already; choose another folder");
+            path.string() + ": already contains a run; choose another folder");
   EXPECT_NE(input_error([&] { export_run(folder / "none", folder / "small", Checkpoint::last); }), "");
   EXPECT_FALSE(fs::exists(folder / "small"));
 }
@@ -90,8 +94,8 @@ TEST(ExportRun, AnExportCannotBeTrainedOn) {
   TrainRunOptions options;
   options.resume = true;
   EXPECT_TRUE(contains(input_error([&] { train_run(tiny_experiment(), RunDirectory(folder / "small"), options); }),
-                       "model.safetensors: the checkpoint has no tensor adam.step; a model that was exported can be "
-                       "sampled, but not trained on"));
+                       "model.safetensors: the checkpoint has no tensor adam.step; an exported model can be "
+                       "sampled, but not trained further"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Run directories that were not written by us.
+// Run directories that segre did not write.
 
-#include "segre/experiment/run.h"
+#include "segre/experiment/load_run.h"
+#include "segre/experiment/run_directory.h"
 #include "tests/experiment/tiny.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
@@ -13,7 +14,7 @@ using test::input_error;
 using test::ScratchFolder;
 using test::write_text;
 
-// A run whose description is this text: the message on loading it, less the file's name.
+// The message on loading a run with this description, without the file name.
 std::string error_of(const std::string& json) {
   const ScratchFolder folder;
   const RunDirectory run(folder / "run");

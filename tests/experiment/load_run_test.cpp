@@ -1,7 +1,10 @@
 #include <cmath>
 #include <limits>
 
-#include "segre/experiment/run.h"
+#include "segre/experiment/load_run.h"
+#include "segre/experiment/run_directory.h"
+#include "segre/net/mlp.h"
+#include "segre/path/e_geodesic.h"
 #include "tests/experiment/trained.h"
 #include "tests/support/messages.h"
 
@@ -57,16 +60,16 @@ TEST(LoadRun, TakesNothingFromAConfigThatWasRewrittenSince) {
   const auto samples = drawn(path);
   Experiment other = tiny_experiment();
   other.seed = 9;
-  other.path.eps = 0.4;
+  other.path.of<EGeodesicOptions>().eps = 0.4;
   other.form = Form::endpoint;
-  other.net.input_gain = 3.0;
-  other.net.hidden = {9};
+  other.net.of<MlpOptions>().input_gain = 3.0;
+  other.net.of<MlpOptions>().hidden = {9};
   other.train.time_law = TimeLawKind::uniform;
   other.train.adam.ema = 0.0;
   other.sample.steps = 1;
   RunDirectory(path).write_config(other);
   const auto after = load_run(path, torch::kCPU);
-  EXPECT_EQ(after.experiment.path.eps, 0.01);
+  EXPECT_EQ(after.experiment.path.of<EGeodesicOptions>().eps, 0.01);
   EXPECT_EQ(after.model.form(), Form::evidence);
   EXPECT_EQ(config_of(after), config_of(before));
   EXPECT_TRUE(torch::equal(drawn(path), samples));
@@ -143,7 +146,7 @@ TEST(LoadRun, ABestCheckpointThatIsGoneIsSaidSo) {
   RunDirectory(path).mark_best(7, 0.1);  // never saved
   EXPECT_EQ(input_error([&] { load_run(path, torch::kCPU, Checkpoint::best); }),
             (path / "checkpoints" / "best.json").string() +
-                ": marks a checkpoint as the best that is not there; use the last");
+                ": the checkpoint marked as the best does not exist; use the last");
   EXPECT_EQ(load_run(path, torch::kCPU).step, 12);
 }
 
@@ -151,7 +154,7 @@ TEST(LoadRun, ADirectoryThatIsNoRunIsRefused) {
   const ScratchFolder folder;
   for (const fs::path& path : {folder.path(), folder / "none"})
     EXPECT_EQ(load_error(path),
-              concat(path.string(), ": is not a trained run (no checkpoint in it); 'segre train --out ", path.string(),
+              concat(path.string(), ": is not a trained run (no checkpoint found); 'segre train --out ", path.string(),
                      "' makes one"));
 }
 
@@ -240,7 +243,7 @@ TEST(LoadRun, AModelThatCannotBeIsNamedWithItsFile) {
   const auto path = train_into(folder / "run");
   const auto file = description_of(path).string();
   const auto whole = read_file(description_of(path));
-  edit_config(path, [](Experiment& e) { e.net.kind = NetKind::unet; });  // of a table
+  edit_config(path, [](Experiment& e) { e.net.kind = "unet"; });  // for a table
   EXPECT_TRUE(load_error(path).starts_with(file + ": "));
   write_text(file, whole);
   edit_description(path, [](auto& json) { json["space"]["variables"][0]["labels"] = 0; });
@@ -259,7 +262,7 @@ TEST(LoadRun, ASpaceThatDisagreesWithTheTensorsIsRefused) {
 TEST(LoadRun, WeightsOfAnotherNetworkAreRefused) {
   const ScratchFolder folder;
   const auto path = train_into(folder / "run");
-  edit_config(path, [](Experiment& e) { e.net.hidden = {9}; });
+  edit_config(path, [](Experiment& e) { e.net.of<MlpOptions>().hidden = {9}; });
   EXPECT_TRUE(contains(load_error(path), tensors_of(path).string() + ": the checkpoint's tensor "));
 }
 
@@ -303,8 +306,7 @@ TEST(LoadRun, WeightsThatAreNotFiniteAreNamed) {
     for (const char* name : {"ema.layer1.weight", "weights.layer0.bias", "adam.v.time_weight", "time_law.sum"}) {
       write_text(file, whole);
       edit_tensors(path, [&](auto& tensors) { tensors.at(name).view({-1})[3] = bad; });
-      EXPECT_EQ(load_error(path),
-                concat(file, ": the checkpoint's tensor ", name, " holds numbers that are not finite"));
+      EXPECT_EQ(load_error(path), concat(file, ": the checkpoint's tensor ", name, " contains non-finite values"));
     }
 }
 
@@ -335,10 +337,10 @@ TEST(LoadRun, ATruncatedCheckpointIsNamed) {
 }
 
 TEST(StepInName, IsTheNumberOrNothing) {
-  EXPECT_EQ(step_in_name("run/checkpoints/step-0000000000012"), 12);
-  EXPECT_EQ(step_in_name("step-0"), 0);
+  EXPECT_EQ(run_files::step_in_name("run/checkpoints/step-0000000000012"), 12);
+  EXPECT_EQ(run_files::step_in_name("step-0"), 0);
   for (const char* name : {"step-", "step-12.bak", "step-final", "step--12", "step-99999999999999999999", "12", "best"})
-    EXPECT_EQ(step_in_name(name), std::nullopt) << name;
+    EXPECT_EQ(run_files::step_in_name(name), std::nullopt) << name;
 }
 
 }  // namespace

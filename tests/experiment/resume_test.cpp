@@ -5,6 +5,7 @@
 #include <set>
 
 #include "segre/core/text.h"
+#include "segre/sources/source_kinds.h"
 #include "tests/experiment/trained.h"
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"
@@ -25,7 +26,7 @@ using test::train_into;
 using test::write_text;
 
 const char* const kEnd =
-    " when the checkpoint was made; --resume continues the same run, another --out starts a new one";
+    " when the checkpoint was made; resuming continues the same run, another directory starts a new one";
 
 TrainRunOptions resuming(std::shared_ptr<DataSource> source = nullptr) {
   TrainRunOptions options;
@@ -34,7 +35,7 @@ TrainRunOptions resuming(std::shared_ptr<DataSource> source = nullptr) {
   return options;
 }
 
-// The message with which resuming is refused, without the run's name; nothing in the run may have changed by then.
+// The message that refuses to resume, without the run's name; the run must be unchanged.
 std::string refused(const fs::path& run, const Experiment& e, std::shared_ptr<DataSource> source = nullptr) {
   const Threads one(1);
   const auto config = read_file(run / "config.toml");
@@ -57,7 +58,7 @@ Experiment with(const std::string& assignment, Experiment e = tiny_experiment())
   return e;
 }
 
-// Another value for each key that must stay, and how the difference is said.
+// A different value for each key that must not change, and how the message states the difference.
 const std::vector<std::vector<std::string>> kFixed{
     {"seed=2", "seed is 2 now and was 1"},
     {"data.holdout=0.25", "data.holdout is 0.25 now and was 0.05"},
@@ -87,7 +88,7 @@ const std::vector<std::vector<std::string>> kFixed{
     {"train.ema=0", "train.ema is 0.0 now and was 0.999"},
     {"watch.items=100", "watch.items is 100 now and was 512"}};
 
-// Another value for each that may change.
+// A different value for each key that may change.
 const std::vector<std::string> kFree{"net.precision=float32",  "train.steps=20",       "train.epochs=3",
                                      "train.lr=0.001",         "train.warmup=3",       "train.schedule=constant",
                                      "train.clip=1",           "watch.every=3",        "watch.evaluations=64",
@@ -96,12 +97,12 @@ const std::vector<std::string> kFree{"net.precision=float32",  "train.steps=20",
                                      "sample.stop=end",        "sample.t1=0.5",        "sample.readout=segre",
                                      "sample.tolerance=0.01"};
 
-// Those that name data.
+// Keys that name data.
 const std::vector<std::string> kContents{"data.source=joint:elsewhere.csv", "data.validation=joint:elsewhere.csv"};
 
 std::string key_of(const std::string& assignment) { return assignment.substr(0, assignment.find('=')); }
 
-// Every key there is, from a printed config.
+// All keys, from a printed config.
 std::set<std::string> all_keys() {
   Experiment e;
   std::set<std::string> keys;
@@ -171,7 +172,7 @@ TEST(Resume, FewerStepsThanDoneAreRefused) {
   const ScratchFolder folder;
   const auto run = train_into(folder / "run");
   EXPECT_EQ(refused(run, with("train.steps=5")),
-            "train.steps is 5 and 12 steps are done; --set train.steps=N with a larger N trains on");
+            "train.steps is 5 and 12 steps are done; a larger train.steps trains on");
 }
 
 // A source of 60 rows of three binary columns, the first `n_ones` of them (1, 1, 1) and the others (0, 0, 0).
@@ -197,7 +198,7 @@ class ResumeData : public testing::Test {
     train_into(run(), experiment_, learning(rows(30)));
   }
   fs::path run() const { return folder_ / "run"; }
-  // Asked for with this name.
+  // The experiment with data of this name.
   Experiment asked(const std::string& name = "csv:now.csv") const {
     Experiment e = experiment_;
     e.data = name;
@@ -245,7 +246,7 @@ TEST_F(ResumeData, AreNotComparedWithACheckpointThatDoesNotKnowThem) {
 class ResumeFiles : public testing::Test {
  protected:
   fs::path file(const std::string& name) const { return folder_ / name; }
-  // A table of `n` rows that are true of the first column's first `n_yes`.
+  // A table of `n` rows, the first `n_yes` of them (yes, dry) and the others (no, wet).
   std::string table(const std::string& name, int n, int n_yes) const {
     std::string text = "a,b\n";
     for (int k = 0; k < n; ++k) text += k < n_yes ? "yes,dry\n" : "no,wet\n";
@@ -354,7 +355,7 @@ TEST(Resume, ADamagedCheckpointIsNamedAndLeftAlone) {
   EXPECT_EQ(message([](auto& t) { t["metrics.window"] = torch::zeros({1}, torch::kFloat64); }),
             "the checkpoint's tensor metrics.window has shape [1], the model that model.json describes has [2]");
   EXPECT_EQ(message([](auto& t) { t["adam.m.layer0.bias"][2] = std::nan(""); }),
-            "the checkpoint's tensor adam.m.layer0.bias holds numbers that are not finite");
+            "the checkpoint's tensor adam.m.layer0.bias contains non-finite values");
 }
 
 TEST(Resume, AStepBeyondWhatItsFolderSaysIsRefused) {

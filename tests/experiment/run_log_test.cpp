@@ -20,7 +20,7 @@ TEST(RunLog, WritesALinePerEntry) {
   const ScratchFolder folder;
   RunLog log(folder / "m", 0, {});
   log.add({{"step", 1}, {"loss", 0.5}});
-  EXPECT_EQ(text_of(folder / "m"), "{\"loss\":0.5,\"step\":1}\n");  // there at once, not at the end
+  EXPECT_EQ(text_of(folder / "m"), "{\"loss\":0.5,\"step\":1}\n");  // written at once, not at the end
   log.add({{"step", 2}, {"loss", 0.25}});
   EXPECT_EQ(text_of(folder / "m"), "{\"loss\":0.5,\"step\":1}\n{\"loss\":0.25,\"step\":2}\n");
 }
@@ -68,7 +68,7 @@ TEST(RunLog, AFolderThatIsMissingIsNamed) {
 TEST(RunLog, AFullDiskIsSaidOnceAndLaterLinesAreWhole) {
   const ScratchFolder folder;
   RunLog log(folder / "m", 0, folder / "tb");
-  // Longer than what is said on stderr, which is captured in a file, too.
+  // Longer than the messages on stderr, which also go to a file.
   log.add({{"step", 1}, {"text", std::string(1000, 'x')}});
   const std::string first = text_of(folder / "m");
   testing::internal::CaptureStderr();
@@ -81,7 +81,7 @@ TEST(RunLog, AFullDiskIsSaidOnceAndLaterLinesAreWhole) {
   }
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(said, "warning: " + (folder / "m").string() +
-                      ": writing failed (File too large); training goes on, its log has gaps until this is cured\n");
+                      ": writing failed (File too large); training continues, but its log has gaps until fixed\n");
   log.add({{"step", 4}});
   EXPECT_EQ(text_of(folder / "m"), first + "{\"loss\":0.5,\"step\":2}\n{\"loss\":0.25,\"step\":3}\n{\"step\":4}\n");
   std::string events;

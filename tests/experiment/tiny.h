@@ -1,6 +1,8 @@
 #pragma once
 
-#include "segre/experiment/run.h"
+#include "segre/experiment/load_run.h"
+#include "segre/experiment/train_run.h"
+#include "segre/net/mlp.h"
 
 namespace segre::test {
 
@@ -8,8 +10,8 @@ namespace segre::test {
 inline Experiment tiny_experiment() {
   Experiment e;
   e.data = "coupled";
-  e.net.kind = NetKind::mlp;
-  e.net.hidden = {8};
+  e.net.kind = "mlp";
+  e.net.of<MlpOptions>().hidden = {8};
   e.net.time_features = 2;
   e.train.batch = 32;
   e.train.steps = 12;

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "segre/core/talk.h"
+#include "segre/core/log.h"
 #include "tests/experiment/trained.h"
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"
@@ -42,7 +42,7 @@ TEST(TrainCallbacks, ProgressIsToldEveryFiftyStepsAndAtTheEnd) {
   train_run(of_steps(120), run, options);
   std::vector<int64_t> steps;
   for (const auto& at : told)
-    if (at.step % 50 == 0 || at.step == 120) steps.push_back(at.step);  // a slow machine hears of others, once a second
+    if (at.step % 50 == 0 || at.step == 120) steps.push_back(at.step);  // slow machines report more steps, one a second
   EXPECT_EQ(steps, (std::vector<int64_t>{50, 100, 120}));
   const TrainProgress& last = told.back();
   EXPECT_EQ(last.total, 120);
@@ -109,22 +109,22 @@ TEST(TrainCallbacks, ATrainingCanBeSilent) {
   e.holdout = 0.25;
   TrainRunOptions options;
   options.source = make_dataset_source(test::stripes());
-  std::filesystem::create_directories(run.picture(12));  // a folder in a picture's place: there is something to say
+  std::filesystem::create_directories(run.picture(12));  // a folder in place of a picture: cause for a message
   std::ostringstream heard;
   testing::internal::CaptureStderr();
-  set_talk(&heard);
+  send_log_to(&heard);
   train_run(e, run, options);
-  set_talk(nullptr);
+  send_log_to(nullptr);
   options.resume = true;
   train_run(e, run, options);
-  set_talk(&std::cerr);
+  send_log_to(&std::cerr);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_TRUE(test::contains(heard.str(), "warning: " + run.picture(12).string()));
 }
 
 volatile std::sig_atomic_t g_own_signals = 0;
 
-TEST(TrainCallbacks, SignalsMayBeLeftToTheProgram) {
+TEST(TrainCallbacks, SignalsAreLeftToTheProgramUnlessAskedFor) {
   const Threads one(1);
   const ScratchFolder folder;
   struct sigaction mine {};
@@ -137,10 +137,11 @@ TEST(TrainCallbacks, SignalsMayBeLeftToTheProgram) {
     if (++steps == 3) std::raise(SIGTERM);
     return false;
   };
+  options.callbacks.signals = true;
   EXPECT_EQ(train_run(tiny_experiment(), RunDirectory(folder / "listening"), options).steps, 3) << "the training's own";
   EXPECT_EQ(g_own_signals, 0);
   steps = 0;
-  options.callbacks.signals = false;
+  options.callbacks.signals = TrainCallbacks().signals;
   EXPECT_EQ(train_run(tiny_experiment(), RunDirectory(folder / "deaf"), options).steps, 12);
   EXPECT_EQ(g_own_signals, 1);
   ::sigaction(SIGTERM, &before, nullptr);

@@ -4,8 +4,12 @@
 #include <sstream>
 
 #include "segre/eval/total_variation.h"
-#include "segre/experiment/run.h"
+#include "segre/experiment/load_run.h"
+#include "segre/experiment/run_directory.h"
+#include "segre/experiment/train_run.h"
 #include "segre/io/files.h"
+#include "segre/net/mlp.h"
+#include "segre/sources/source_kinds.h"
 #include "segre/train/validation.h"
 #include "tests/experiment/tiny.h"
 #include "tests/support/datasets.h"
@@ -59,7 +63,7 @@ std::vector<int> steps_of(const std::vector<nlohmann::json>& list) {
   return steps;
 }
 
-// What a run leaves that was stopped after `steps`: its checkpoint and config.
+// What a run stopped after `steps` leaves behind: its checkpoint and config.
 void make_interrupted_run(const Experiment& e, const fs::path& path, int steps) {
   const auto source = open_source(e.data);
   Trainer trainer(make_model(e, source->space(), torch::kCPU), *source, e.train, static_cast<uint64_t>(e.seed));
@@ -69,7 +73,7 @@ void make_interrupted_run(const Experiment& e, const fs::path& path, int steps) 
   run.create();
   run.write_config(e);
   auto state = trainer.state();
-  // The losses that no line of metrics has seen yet.
+  // The losses that no line of metrics contains yet.
   state["metrics.window"] = torch::tensor({sum, static_cast<double>(steps)}, torch::kFloat64);
   run.save(steps, state, source->space(), e);
 }
@@ -132,14 +136,14 @@ TEST(TrainRun, ValidatesAsOftenAsAskedAndAtTheEnd) {
   EXPECT_EQ(run.best_loss(), lowest);
 }
 
-// What a validation says of a checkpoint is what it says of the model loaded from it, statistics of batch normalisation
-// included.
+// Validation gives the same result for a checkpoint and for the model loaded from it, including the statistics of batch
+// normalisation.
 TEST(TrainRun, ValidatesTheModelThatWillBeLoaded) {
   const Threads one(1);
   for (const bool batch_norm : {false, true}) {
     const ScratchFolder folder;
     Experiment e = tiny_experiment();
-    e.net.batch_norm = batch_norm;
+    e.net.of<MlpOptions>().batch_norm = batch_norm;
     e.train.steps = 60;
     const RunDirectory run(folder / "run");
     train_run(e, run, {});
@@ -178,7 +182,7 @@ TEST(TrainRun, EpochsBecomeSteps) {
   Experiment e = tiny_experiment();
   e.train.epochs = 3;
   TrainRunOptions options;
-  options.source = make_dataset_source(test::stripes());  // 64 items, of which a twentieth is too few to hold out
+  options.source = make_dataset_source(test::stripes());  // 64 items: a twentieth of them is too few to hold out
   const RunDirectory run(folder / "run");
   EXPECT_EQ(train_run(e, run, options).steps, 6);
   EXPECT_TRUE(entries(run, "validation_loss").empty());
@@ -195,7 +199,7 @@ TEST(TrainRun, RefusesAFolderThatHoldsARun) {
   train_run(tiny_experiment(), run, {});
   const auto before = final_state(run.path());
   EXPECT_EQ(input_error([&] { train_run(tiny_experiment(), run, {}); }),
-            run.path().string() + ": holds a run already; --resume continues it, another --out starts a new one");
+            run.path().string() + ": already contains a run; resume it, or choose another directory");
   EXPECT_TRUE(final_state(run.path()) == before);
 }
 
@@ -215,7 +219,7 @@ TEST(TrainRun, ResumesAnInterruptedRunToTheSameBits) {
     const auto path = folder / concat("stopped-", stopped_at);
     make_interrupted_run(e, path, stopped_at);
     EXPECT_EQ(train_run(e, RunDirectory(path), resuming()).steps, 12);
-    EXPECT_TRUE(final_state(path) == final_state(folder / "whole")) << stopped_at;  // bytes are no use in a message
+    EXPECT_TRUE(final_state(path) == final_state(folder / "whole")) << stopped_at;  // bytes are useless in a message
   }
 }
 
@@ -255,7 +259,7 @@ TEST(TrainRun, APictureThatDoesNotFitStopsNothing) {
   TrainRunOptions options;
   options.source = make_dataset_source(test::stripes());
   const RunDirectory run(folder / "run");
-  fs::create_directories(run.picture(12));  // a folder in the picture's place
+  fs::create_directories(run.picture(12));  // a folder in place of the picture
   testing::internal::CaptureStderr();
   EXPECT_EQ(train_run(e, run, options).steps, 12);
   EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),

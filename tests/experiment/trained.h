@@ -8,11 +8,11 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-// Trained runs, and what may have happened to their files since.
+// Trained runs, and changes to their files.
 
 namespace segre::test {
 
-/// Trains into `path`, on one thread; gives the path.
+/// Trains into `path`, on one thread; returns the path.
 inline std::filesystem::path train_into(const std::filesystem::path& path, const Experiment& e = tiny_experiment(),
                                         const TrainRunOptions& options = {}) {
   const Threads one(1);
@@ -36,7 +36,7 @@ inline void edit_description(const std::filesystem::path& run, const std::functi
   write_text(file, json.dump());
 }
 
-/// Changes the config in it.
+/// Changes the config in that description.
 inline void edit_config(const std::filesystem::path& run, const std::function<void(Experiment&)>& edit) {
   edit_description(run, [&](nlohmann::json& json) {
     Experiment e;

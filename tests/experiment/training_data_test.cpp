@@ -1,4 +1,5 @@
 #include "segre/experiment/training_data.h"
+#include "segre/sources/source_kinds.h"
 
 #include <set>
 
@@ -94,7 +95,7 @@ TEST(TrainingData, ValidationDataOfAnotherSpaceAreRefused) {
       "labels each");
 }
 
-// It could not be written into the config that the run keeps.
+// They could not be written to the run's config.
 TEST(TrainingData, NamesThatAreNotUtf8AreRefused) {
   Experiment e;
   e.data = "csv:caf\xe9.csv";
@@ -107,7 +108,7 @@ TEST(TrainingData, NamesThatAreNotUtf8AreRefused) {
 
 class ValidationFile : public testing::Test {
  protected:
-  // Opens a run on a table with so many items of another held out.
+  // Opens a run on a table with this many items of another held out.
   TrainingData open(const std::string& train, const std::string& valid, int64_t items,
                     const std::string& options = "") {
     test::write_text(folder_ / "train.csv", train);
@@ -175,7 +176,7 @@ TEST(LearnedItems, AreThoseThatTrainingSawWithoutTheHeldOut) {
   EXPECT_EQ(open_learned_items(e, open_source(e.data)->space())->n_items(), 0);
 }
 
-// Same number of variables and of coordinates, other labels per variable.
+// Same numbers of variables and coordinates, different labels per variable.
 TEST(TrainingData, ValidationDataWithOtherLabelCountsAreRefused) {
   const test::ScratchFolder folder;
   test::write_text(folder / "a.csv", "x,y,p\n0,0,0.5\n1,1,0.25\n1,2,0.25\n");

@@ -3,10 +3,12 @@
 #include <cmath>
 
 #include "segre/flow/flow_plan.h"
+#include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
 #include "segre/space/blocks.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
+#include "tests/support/samplers.h"
 #include "tests/support/threads.h"
 
 namespace segre {
@@ -35,7 +37,7 @@ torch::Tensor reference(const Flow& flow, const torch::Tensor& v, double t1) {
 struct Order {
   const char* sampler;
   int order;
-  int64_t steps;  // where the leading term of the error rules and rounding does not
+  int64_t steps;  // at which the leading error term dominates, and not rounding
 };
 constexpr Order kOrders[] = {{"euler", 1, 400}, {"midpoint", 2, 100}, {"heun", 2, 100},
                              {"rk4", 4, 50},    {"ab2", 2, 200},      {"multistep", 2, 200}};
@@ -50,14 +52,14 @@ TEST(Integrator, ErrorsFallWithTheOrderOfEachSamplerOnBothPaths) {
       const auto error = [&](int64_t steps) {
         return (carried(flow, {.sampler = known.sampler, .steps = steps, .t1 = t1}, v) - exact).norm().item<double>();
       };
-      // The next power of the step still has a share at these steps.
+      // The next power of the step still contributes at these steps.
       EXPECT_NEAR(std::log2(error(known.steps) / error(2 * known.steps)), known.order, 0.2)
           << known.sampler << ' ' << path->name();
     }
   }
 }
 
-// A flow whose endpoint is given: all its lines are known.
+// A flow with a given endpoint: its trajectories are known.
 Flow flow_with_endpoint(const FieldFunction& endpoint) {
   const auto path = make_e_geodesic(0.01);
   return {.space = test::binary_space(2),
@@ -118,7 +120,7 @@ TEST(Integrator, ObservedAndUnobservedStatesAreEqual) {
   const test::Threads one(1);
   const Flow flow = exact_flow();
   const auto v = start(flow, 8);
-  for (const std::string& sampler : sampler_names()) {
+  for (const std::string& sampler : test::sampler_names()) {
     const auto integrator = make_integrator(flow, {.sampler = sampler, .steps = 4, .t1 = 0.5});
     torch::Tensor last;
     const Arrival arrival = (*integrator)(v, 3, [&](const torch::Tensor& x, double) { last = x; });
@@ -140,7 +142,7 @@ TEST(Integrator, CountsEvaluationsAsTheyHappen) {
   flow.endpoint = count(flow.endpoint);
   flow.velocity = count(flow.velocity);
   const auto v = start(flow, 1);
-  for (const std::string& sampler : sampler_names())
+  for (const std::string& sampler : test::sampler_names())
     for (const double t1 : {0.5, 1.0}) {
       calls = 0;
       const auto arrival = (*make_integrator(flow, {.sampler = sampler, .steps = 6, .t1 = t1}))(v, 0);
@@ -150,7 +152,7 @@ TEST(Integrator, CountsEvaluationsAsTheyHappen) {
 }
 
 TEST(Integrator, NumbersThatAreNotFiniteAreReported) {
-  for (const std::string& sampler : sampler_names()) {
+  for (const std::string& sampler : test::sampler_names()) {
     const Flow broken = flow_with_endpoint([](const auto& v, const auto& t) { return v / (t - t).unsqueeze(1); });
     const auto message = test::any_error([&] { carried(broken, {.sampler = sampler, .t1 = 0.5}, start(broken, 2)); });
     EXPECT_TRUE(test::contains(message, sampler == "dopri5" ? "no step is small enough" : "not finite")) << sampler;
@@ -176,7 +178,7 @@ TEST(DormandPrince, TheErrorFollowsTheTolerance) {
     double evaluations_before = 0.0;
     for (const double tolerance : {1e-2, 1e-4, 1e-6, 1e-8}) {
       const auto arrival = (*make_integrator(flow, {.sampler = "dopri5", .t1 = t1, .tolerance = tolerance}))(v, 0);
-      // The tolerance is per step; a handful of steps and the flow's own stretching make a few of them.
+      // The tolerance is per step; a handful of steps and the flow's own stretching add up to a few of them.
       EXPECT_LT(max_difference(arrival.v, exact), 100.0 * tolerance) << path->name() << ' ' << tolerance;
       const double evaluations = arrival.n_evaluations.to(torch::kFloat64).mean().item<double>();
       EXPECT_GT(evaluations, evaluations_before) << tolerance;
@@ -194,7 +196,7 @@ TEST(DormandPrince, ARowDoesNotDependOnTheRowsBesideIt) {
   const auto integrator = make_integrator(flow, {.sampler = "dopri5", .t1 = 0.6, .tolerance = 1e-5});
   const Arrival together = (*integrator)(v, 0);
   EXPECT_GT(together.n_evaluations.max().item<int64_t>(), together.n_evaluations.min().item<int64_t>());
-  // The same rows, and far harder or easier ones beside them.
+  // The same rows, next to far harder or easier ones.
   auto others = v.clone();
   others.slice(0, 6).mul_(5.0);
   const Arrival changed = (*integrator)(others, 0);
@@ -205,7 +207,7 @@ TEST(DormandPrince, ARowDoesNotDependOnTheRowsBesideIt) {
 
 TEST(DormandPrince, TheToleranceIsRelativeToLargeStates) {
   const test::Threads one(1);
-  // dv/dt = 5 v: the same flow at every size, so that it takes the same steps far out.
+  // dv/dt = 5 v: the same flow at every scale, so that it takes the same steps far out.
   Flow flow = exact_flow();
   flow.velocity = [](const torch::Tensor& v, const torch::Tensor&) { return 5.0 * v; };
   const auto v = start(flow, 4);
@@ -219,16 +221,16 @@ TEST(DormandPrince, TheToleranceIsRelativeToLargeStates) {
 
 TEST(DormandPrince, GivesUpAfterTooManyAttempts) {
   const test::Threads one(1);
-  // Quiet up to t = 1/4, then shaking so fast that every step is tiny.
+  // Quiet up to t = 1/4, then oscillating so fast that every step is tiny.
   Flow flow = exact_flow();
   flow.velocity = [](const torch::Tensor& v, const torch::Tensor& t) {
     return (torch::where(t < 0.25, torch::zeros_like(t), (1e4 * t).sin() * 1e3)).unsqueeze(1).expand_as(v);
   };
   IntegratorOptions options{.sampler = "dopri5", .t1 = 0.5, .tolerance = 1e-4, .most_attempts = 60};
   const std::string message = test::any_error([&] { carried(flow, options, start(flow, 2)); });
-  EXPECT_TRUE(test::contains(message, "dopri5: 60 attempts at a step with sample.tolerance = 0.0001 came to t = 0.2"));
-  EXPECT_TRUE(test::contains(message, " of 0.5; allow more, or choose a sampler with fixed steps"));
-  // A batch that arrives at its last attempt has arrived.
+  EXPECT_TRUE(test::contains(message, "dopri5: 60 attempted steps with sample.tolerance = 0.0001 reached only t = 0.2"));
+  EXPECT_TRUE(test::contains(message, " of 0.5; raise it, or choose a sampler with fixed steps"));
+  // A batch that finishes with its last attempt has finished.
   const Flow smooth = exact_flow();
   const auto v = start(smooth, 1);
   options.tolerance = 1e-6;
@@ -236,7 +238,7 @@ TEST(DormandPrince, GivesUpAfterTooManyAttempts) {
   options.most_attempts = (arrival.n_evaluations.item<int64_t>() - 1) / 6;
   EXPECT_TRUE(torch::equal(carried(smooth, options, v), arrival.v));
   options.most_attempts -= 1;
-  EXPECT_TRUE(test::contains(test::any_error([&] { carried(smooth, options, v); }), "attempts at a step"));
+  EXPECT_TRUE(test::contains(test::any_error([&] { carried(smooth, options, v); }), "attempted steps"));
 }
 
 TEST(DormandPrince, LandsOnTheCornersAtTheEndOfThePath) {
@@ -248,7 +250,7 @@ TEST(DormandPrince, LandsOnTheCornersAtTheEndOfThePath) {
   EXPECT_LT(max_difference(end, corners(flow.space, *flow.path, labels, torch::kFloat64)), 1e-6);
 }
 
-// Noise with variance s^2 about a D: what the process leaves where D is fixed.
+// Noise with variance s^2 about a D: what the process leaves if D is fixed.
 TEST(Diffusion, AFixedEndpointGivesThePathsGaussian) {
   const auto D = test::tangent_noise(test::binary_space(2), 1, 5);
   const Flow flow = flow_with_endpoint([&](const auto& v, const auto&) { return D.expand_as(v); });

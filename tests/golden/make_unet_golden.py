@@ -2,7 +2,7 @@
 tests/net/unet_golden_test.cpp reproduces. Needs PyTorch and NumPy, nothing else.
 
     python tests/golden/make_unet_golden.py                  writes unet_tiny.safetensors beside this script
-    python tests/golden/make_unet_golden.py --check FILE...  holds bench/unet_peer.py against such files instead
+    python tests/golden/make_unet_golden.py --check FILE...  compares bench/unet_peer.py with such files instead
 
 Contents: state.NAME (every parameter), input.W [B, c, H, W], input.t [B], probe and output as input.W, grad.W and
 grad.NAME: the gradients of sum(output * probe). Metadata are strings; attention_downsampling [2] is attention where
@@ -90,12 +90,12 @@ def run(net, W, t, probe, time_scale):
 
 
 def fill(net):
-    """Seeded weights, standard deviation 1/sqrt(fan in); scale vectors of the norms lie about one."""
+    """Seeded weights, standard deviation 1/sqrt(fan in); scale vectors of the norms are about one."""
     table = np.random.default_rng(SEED).standard_normal(TABLE)
     place = 0
     for name, parameter in net.named_parameters():
         values = table[(place + np.arange(parameter.numel())) % TABLE].reshape(tuple(parameter.shape))
-        place += 17  # each parameter begins elsewhere
+        place += 17  # each parameter starts elsewhere
         if parameter.dim() > 1:
             values = values / np.sqrt(parameter[0].numel())
         else:
@@ -113,11 +113,11 @@ def make(path):
     probe = torch.from_numpy(random.standard_normal(shape)).float()
     t = torch.tensor([0.15, 0.85])
     net.double()
-    # The product with the time scale is float32 too, as it is where a network is used.
+    # The product with the time scale is float32 too, as it is when a network is used.
     output, gradients = run(net, W.double(), TIME_SCALE * t, probe.double(), 1)
     kept = {name: value for name, value in gradients.items()
             if (value.numel() <= GRADIENTS_UP_TO or name.removeprefix("grad.") in ONE_OF_EACH_KIND)
-            and value.abs().max() > 1e-6}  # others are zero but for rounding
+            and value.abs().max() > 1e-6}  # the others are zero up to rounding
     write_safetensors(path, METADATA,
                       {**state, "input.W": W, "input.t": t, "probe": probe, "output": output, **kept})
 

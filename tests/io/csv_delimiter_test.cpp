@@ -53,7 +53,7 @@ TEST(CsvDelimiter, SeveralAreAQuestion) {
   const CsvFormat found{.delimiter = CsvFormat::kFound};
   EXPECT_EQ(input_error([&] { CsvReader(folder / "t.csv", found); }),
             (folder / "t.csv").string() +
-                ":1: has no comma and could be separated in 2 ways; say which one it is: delimiter=semicolon or "
+                ":1: has no comma and 2 possible delimiters; choose one: delimiter=semicolon or "
                 "delimiter=pipe");
   EXPECT_EQ(CsvReader(folder / "t.csv", '|').delimiter(), '|');
 }

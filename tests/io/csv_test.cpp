@@ -21,7 +21,7 @@ std::vector<CsvRow> parse(const std::string& text) {
   return read_csv(folder / "t.csv");
 }
 
-// The message without the file's name in front, which is checked here.
+// The message without the leading file name, which is checked here.
 std::string error_of(const std::string& text) {
   const ScratchFolder folder;
   const auto file = (folder / "t.csv").string();
@@ -91,13 +91,13 @@ TEST(Csv, AnEmptyFileIsRefused) {
 }
 
 TEST(Csv, AnUnclosedQuoteIsNamedWithTheLineItOpensOn) {
-  EXPECT_EQ(error_of("a,b\n1,2\n3,\"4\n5,6\n"), ":3: a quote is opened and never closed");
+  EXPECT_EQ(error_of("a,b\n1,2\n3,\"4\n5,6\n"), ":3: a quote is never closed");
 }
 
 TEST(Csv, ARowWithAnotherNumberOfFieldsIsNamedWithItsLine) {
-  EXPECT_EQ(error_of("a,b\n1,2\n\n1,2,3\n"), ":4: 3 fields where the header has 2");
-  EXPECT_EQ(error_of("a,b\n\"x\ny\",2\n1\n"), ":4: 1 fields where the header has 2");
-  EXPECT_EQ(error_of("a,b\n1,2,"), ":2: 3 fields where the header has 2");
+  EXPECT_EQ(error_of("a,b\n1,2\n\n1,2,3\n"), ":4: 3 fields, but the header has 2");
+  EXPECT_EQ(error_of("a,b\n\"x\ny\",2\n1\n"), ":4: 1 fields, but the header has 2");
+  EXPECT_EQ(error_of("a,b\n1,2,"), ":2: 3 fields, but the header has 2");
 }
 
 TEST(Csv, BytesThatAreNotUtf8AreNamedWithLineColumnAndByte) {
@@ -124,20 +124,19 @@ TEST(Csv, NulsAndUtf16AreRefused) {
 }
 
 TEST(Csv, ACarriageReturnThatEndsNoLineIsRefusedUnlessQuoted) {
-  EXPECT_EQ(error_of("a,b\r1,2\r"), ":1: a carriage return that no line feed follows; lines end in LF or CRLF");
-  EXPECT_EQ(error_of("a,b\n1,2\n3\r,4\n"), ":3: a carriage return that no line feed follows; lines end in LF or CRLF");
+  EXPECT_EQ(error_of("a,b\r1,2\r"), ":1: a carriage return without a line feed; lines must end in LF or CRLF");
+  EXPECT_EQ(error_of("a,b\n1,2\n3\r,4\n"), ":3: a carriage return without a line feed; lines must end in LF or CRLF");
   EXPECT_EQ(parse("a\n\"x\ry\"\r\n")[1].fields[0], "x\ry");
 }
 
-// A packed file that goes on with one character for 70 MiB.
+// A compressed file that repeats one character for 70 MiB.
 std::string endless(std::string text, char c) {
   text.append(size_t{70} << 20, c);
   return test::gzip_bytes(text);
 }
 
 TEST(Csv, ARowWithoutEndIsRefusedBeforeItFillsTheMemory) {
-  const std::string expected =
-      "a row of more than 64 MiB, a line of a table was expected; is a quote opened and never closed?";
+  const std::string expected = "a row of more than 64 MiB, a line of a table was expected; is a quote never closed?";
   EXPECT_EQ(error_of(endless("a\n1\n\"", 'x')), ":3: " + expected);
   EXPECT_EQ(error_of(endless("a\n", ',')), ":2: " + expected);
 }
@@ -204,7 +203,7 @@ TEST(CsvReader, ColumnsWithoutAHeaderAreNamedByPosition) {
 }
 
 TEST(CsvReader, RowsThatCrossItsBufferAreWhole) {
-  const std::string field(700'000, 'x');  // the buffer has a megabyte
+  const std::string field(700'000, 'x');  // the buffer is a megabyte
   const auto rows = parse(concat("a,b\n", field, ",\"", field, "\"\"\n\"\n", field, ",2\n"));
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[1].fields[1], field + "\"\n");

@@ -3,9 +3,9 @@
 #include "segre/io/fetch.h"
 
 #include "segre/core/sha256.h"
-#include "segre/data/public_data.h"
 #include "segre/io/files.h"
 #include "segre/io/lock.h"
+#include "segre/read/public_data.h"
 #include "tests/support/http_server.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
@@ -26,7 +26,7 @@ std::string sum_of(const std::string& bytes) {
   return sum.hex();
 }
 
-// Bytes without a pattern that a wrong offset would leave in place.
+// Bytes without a pattern, so that a wrong offset shows.
 [[maybe_unused]] std::string some_bytes(size_t count = 300'000) {
   std::string bytes;
   uint32_t state = 1;
@@ -59,7 +59,7 @@ TEST(Fetch, AFileThatIsThereAndWrongIsNotOverwritten) {
   test::write_text(folder / "file.bin", "abd");
   const auto message =
       test::input_error([&] { fetch_file(file_of("abc", {"http://127.0.0.1:1/file.bin"}), folder.path()); });
-  EXPECT_TRUE(contains(message, "already exists but is another file (expected SHA-256 ba7816bf"));
+  EXPECT_TRUE(contains(message, "already exists but is a different file (expected SHA-256 ba7816bf"));
   EXPECT_EQ(read_file(folder / "file.bin"), "abd");
 }
 
@@ -128,7 +128,7 @@ TEST(Fetch, APartOfAnotherFileIsThrownAwayAndFetchedAnew) {
   EXPECT_EQ(read_file(folder / "file.bin"), bytes);
 }
 
-// An answer without a length that is cut short looks whole to the transfer; only size and checksum know.
+// A truncated answer without a length looks complete to the transfer; only size and checksum detect it.
 TEST(Fetch, ACutAnswerWithoutALengthIsNotTaken) {
   const ScratchFolder folder;
   const std::string bytes = some_bytes();
@@ -177,7 +177,7 @@ TEST(Fetch, TooManyBytesAreNotTaken) {
   const std::string bytes = some_bytes();
   const HttpServer server(bytes + "x");
   EXPECT_TRUE(contains(any_error([&] { fetch_file(file_of(bytes, {server.url()}), folder.path()); }),
-                       "expected 300000 bytes, more came"));
+                       "expected 300000 bytes, received more"));
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 

@@ -135,7 +135,7 @@ TEST(WriteFileWhole, ANamedPipeCarriesTheBytesAndStays) {
   EXPECT_EQ(names_in(folder.path()), Names{"p"});
 }
 
-// /dev/stdout of a program whose output the shell appends to a file: its place in the file counts.
+// /dev/stdout of a program whose output the shell appends to a file: the position in the file counts.
 TEST(WriteFileWhole, ADescriptorOfTheProgramIsWrittenWhereItStands) {
   const ScratchFolder folder;
   write_text(folder / "f", "first,");

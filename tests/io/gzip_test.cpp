@@ -18,7 +18,7 @@ std::string read(const std::string& bytes, const ExpansionLimits& limits = {}) {
   return read_maybe_gzip(folder / "f", limits);
 }
 
-// The message less the file's name.
+// The message without the file name.
 std::string error_of(const std::string& bytes, const ExpansionLimits& limits = {}) {
   const ScratchFolder folder;
   write_text(folder / "f", bytes);
@@ -64,7 +64,7 @@ TEST(Gzip, ABombStopsEarly) {
   const ExpansionLimits limits{1 << 30, 1 << 20, 300};
   const std::string message = error_of(bomb, limits);
   EXPECT_TRUE(test::contains(message, concat(": ", bomb.size(), " compressed bytes expand to "))) << message;
-  EXPECT_TRUE(test::contains(message, "over 300 times as much"));
+  EXPECT_TRUE(test::contains(message, "over 300 times as many"));
   EXPECT_EQ(read(bomb).size(), 4'000'000U) << "so little is no bomb by the usual limits";
 }
 
@@ -76,8 +76,8 @@ TEST(Gzip, ABombOfManyMembersStopsEarlyToo) {
   EXPECT_EQ(read(member, {1 << 30, 1 << 20, 300}).size(), 1'000'000U);
   const std::string message = error_of(bomb, {1 << 30, 1 << 20, 300});
   EXPECT_TRUE(test::contains(message, concat(": ", bomb.size(), " compressed bytes expand to "))) << message;
-  EXPECT_TRUE(test::contains(message, "over 300 times as much")) << message;
-  EXPECT_EQ(error_of(bomb, {3'000'000, 1 << 30, 300}), ": expands to more than 3000000 bytes, the most that is read");
+  EXPECT_TRUE(test::contains(message, "over 300 times as many")) << message;
+  EXPECT_EQ(error_of(bomb, {3'000'000, 1 << 30, 300}), ": expands to more than 3000000 bytes, the maximum");
 }
 
 TEST(Gzip, TheRatioIsThatOfAllMembersTogether) {
@@ -89,8 +89,7 @@ TEST(Gzip, TheRatioIsThatOfAllMembersTogether) {
 }
 
 TEST(Gzip, NothingGrowsBeyondTheLargestSize) {
-  EXPECT_EQ(error_of(gzip_bytes(long_text()), {1000, 1 << 20, 300}),
-            ": expands to more than 1000 bytes, the most that is read");
+  EXPECT_EQ(error_of(gzip_bytes(long_text()), {1000, 1 << 20, 300}), ": expands to more than 1000 bytes, the maximum");
 }
 
 TEST(Gzip, MissingFilesAndFoldersAreNamed) {

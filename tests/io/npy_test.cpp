@@ -10,7 +10,7 @@ namespace segre {
 namespace {
 
 constexpr size_t kPreamble = 10;   // magic, version, header length
-constexpr size_t kAlignment = 64;  // the format wants the data to start at a multiple of this
+constexpr size_t kAlignment = 64;  // the format requires the data to start at a multiple of this
 
 std::string header_of(const Space& space, int64_t count) {
   std::ostringstream out;
@@ -24,7 +24,7 @@ std::string values_of(const Space& space, const torch::Tensor& labels) {
   return out.str();
 }
 
-// What the format demands of a header that holds this dictionary.
+// What the format requires of a header with this dictionary.
 std::string expected_header(std::string dictionary) {
   while ((kPreamble + dictionary.size() + 1) % kAlignment != 0) dictionary += ' ';
   dictionary += '\n';
@@ -79,7 +79,7 @@ torch::Tensor read(const std::string& bytes) {
   return read_npy(folder / "x.npy");
 }
 
-// The message on reading, less the file's name.
+// The message on reading, without the file name.
 std::string error_of(const std::string& bytes) {
   const test::ScratchFolder folder;
   const auto file = (folder / "x.npy").string();
@@ -146,8 +146,8 @@ TEST(NpyRead, TheBodyMustFitTheHeader) {
 TEST(NpyRead, BrokenHeadersAreNamed) {
   const std::string good = test::npy_bytes("'|u1'", "(2,)", "ab");
   EXPECT_TRUE(test::contains(error_of("PK and more"), ": does not start with NPY's magic bytes"));
-  EXPECT_EQ(error_of(good.substr(0, 7)), ": ends in the NPY header");
-  EXPECT_EQ(error_of(good.substr(0, 30)), ": ends in the NPY header");
+  EXPECT_EQ(error_of(good.substr(0, 7)), ": ends inside the NPY header");
+  EXPECT_EQ(error_of(good.substr(0, 30)), ": ends inside the NPY header");
   std::string version = good;
   version[6] = 9;
   EXPECT_EQ(error_of(version), ": NPY version 9, expected 1, 2 or 3");

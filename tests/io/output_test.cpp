@@ -1,4 +1,4 @@
-// Outputs, tried before the work.
+// Outputs are checked before the work.
 
 #include "segre/io/output.h"
 
@@ -80,7 +80,7 @@ TEST(Output, AFullDiskIsFoundAtOnceAndIsNotTheUsersFault) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
-// What another user may not write; a privileged one may write everything.
+// Tried as another user, since root may write everything.
 TEST(Output, WhatMayNotBeWrittenIsRefusedAtOnce) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs the right to become another user";
   const ScratchFolder folder;

@@ -15,7 +15,7 @@ void append(png_structp png, png_bytep bytes, size_t count) {
   static_cast<std::string*>(png_get_io_ptr(png))->append(reinterpret_cast<const char*>(bytes), count);
 }
 
-// A PNG of any type, straight from libpng: `rows` is the packed image data. No errors are expected of it.
+// A PNG of any type, straight from libpng: `rows` is the packed image data. No errors are expected.
 std::string make_png(int64_t height, int64_t width, int bits, int type, std::string rows, bool interlaced = false) {
   std::string bytes;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
@@ -90,7 +90,7 @@ TEST(Png, AColourImageHasNoValues) {
 
 TEST(Png, AnotherFormatIsRefused) {
   EXPECT_EQ(test::input_error([] { parse_png("GIF89a and more", "a.png"); }),
-            "a.png: is no PNG image (its first bytes are another format's)");
+            "a.png: is not a PNG image (its first bytes belong to another format)");
   EXPECT_EQ(test::input_error([] { parse_png("", "a.png"); }), "a.png: is empty, a PNG image was expected");
 }
 
@@ -98,7 +98,7 @@ TEST(Png, AFileCutAnywhereIsNamedInTheError) {
   const std::string bytes = small_palette_png();
   for (size_t length = 8; length < bytes.size(); ++length)
     EXPECT_EQ(test::input_error([&] { parse_png(bytes.substr(0, length), "a.png"); }),
-              "a.png: a damaged PNG image (the file ends too early)")
+              "a.png: damaged PNG image (the file ends too early)")
         << length;
 }
 
@@ -106,10 +106,10 @@ TEST(Png, AFlippedBitInThePixelsIsFound) {
   std::string bytes = small_palette_png();
   const size_t at = bytes.find("IDAT") + 6;
   bytes[at] = static_cast<char>(bytes[at] ^ 1);
-  EXPECT_TRUE(test::contains(test::input_error([&] { parse_png(bytes, "a.png"); }), "a.png: a damaged PNG image ("));
+  EXPECT_TRUE(test::contains(test::input_error([&] { parse_png(bytes, "a.png"); }), "a.png: damaged PNG image ("));
 }
 
-// Writes a size into the header and mends its checksum.
+// Writes a size into the header and fixes its checksum.
 std::string with_size(std::string bytes, uint32_t width, uint32_t height) {
   const auto put = [&](size_t at, uint32_t value) {
     for (size_t k = 0; k < 4; ++k) bytes[at + k] = static_cast<char>(value >> (24 - 8 * k));

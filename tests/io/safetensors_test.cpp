@@ -25,7 +25,7 @@ std::string file_of(const std::string& header, const std::string& data) {
   return length_bytes(header.size()) + header + data;
 }
 
-// The message on reading these bytes, less the file's name.
+// The message on reading these bytes, without the file name.
 std::string error_of(const std::string& bytes) {
   const ScratchFolder folder;
   const auto file = (folder / "t.safetensors").string();
@@ -101,7 +101,7 @@ TEST(Safetensors, OtherTypesAreNotWrittenAndLeaveNoFile) {
   EXPECT_TRUE(contains(test::any_error([&] {
                          write_safetensors(folder / "t", {{"a", torch::zeros({1}, torch::kHalf)}});
                        }),
-                       "safetensors: tensors of type Half are not written"));
+                       "safetensors: tensors of type Half cannot be written"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
@@ -112,8 +112,8 @@ TEST(Safetensors, AFileTooShortForALengthIsRefused) {
 
 TEST(Safetensors, ATruncatedHeaderIsRefused) {
   EXPECT_EQ(error_of(length_bytes(100) + "{}"),
-            "header of 100 bytes promised, the file holds 10; not a safetensors file, or cut short");
-  EXPECT_TRUE(contains(error_of(std::string(9, '\xff')), "header of 18446744073709551615 bytes promised"));
+            "promises a header of 100 bytes, the file holds 10; not a safetensors file, or cut short");
+  EXPECT_TRUE(contains(error_of(std::string(9, '\xff')), "promises a header of 18446744073709551615 bytes"));
 }
 
 TEST(Safetensors, AHeaderThatIsNotTheRightJsonIsRefused) {
@@ -137,7 +137,7 @@ TEST(Safetensors, ANegativeExtentIsNamed) {
 }
 
 TEST(Safetensors, APlaceThatDoesNotHoldTheTensorIsRefused) {
-  const std::string expected = "tensor a needs 8 bytes and its place does not hold them; was the file cut short?";
+  const std::string expected = "tensor a needs 8 bytes, which its data_offsets do not span; was the file cut short?";
   const std::string data = "12345678";
   for (const char* offsets : {"[0,4]", "[0,9]", "[1,9]", "[8,0]", "[4,4]", "[0]", "[0,8,9]", "[-8,0]", "[16,24]"})
     EXPECT_EQ(error_of(file_of(entry("F32", "[2]", offsets), data)), expected) << offsets;
@@ -146,10 +146,10 @@ TEST(Safetensors, APlaceThatDoesNotHoldTheTensorIsRefused) {
 
 TEST(Safetensors, ExtentsWhoseProductOverflowsAreRefused) {
   EXPECT_EQ(error_of(file_of(entry("F32", "[4294967296,4294967296]", "[0,0]"), "")),
-            "tensor a has shape [4294967296, 4294967296], more elements than can be");
+            "tensor a has shape [4294967296, 4294967296], too many elements");
   // An empty tensor has strides like any other.
   EXPECT_EQ(error_of(file_of(entry("F32", "[0,4294967296,4294967296]", "[0,0]"), "")),
-            "tensor a has shape [0, 4294967296, 4294967296], more elements than can be");
+            "tensor a has shape [0, 4294967296, 4294967296], too many elements");
 }
 
 TEST(Safetensors, ExtentsAndPlacesMustBeWholeNumbers) {
@@ -170,7 +170,7 @@ TEST(Safetensors, MoreAxesThanAnyTensorHasAreRefused) {
 }
 
 TEST(Safetensors, TensorsThatShareBytesAreRefused) {
-  // A header of a megabyte could else ask for ten thousand copies of the data.
+  // Otherwise a header of a megabyte could ask for ten thousand copies of the data.
   EXPECT_EQ(error_of(file_of(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)"
                              R"("b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
                              "1234")),

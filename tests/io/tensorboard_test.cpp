@@ -17,8 +17,8 @@ using test::any_error;
 using test::contains;
 using test::ScratchFolder;
 
-// A reader of event files that shares nothing with the writer: bits instead of a table for the checksum, and protocol
-// buffers taken apart into (field, contents).
+// A reader of event files that shares nothing with the writer: a bitwise checksum instead of a table, and protocol
+// buffers split into (field, contents).
 
 uint32_t crc_by_bits(const std::string& bytes) {
   uint32_t crc = 0xFFFFFFFFU;
@@ -130,7 +130,7 @@ TEST(TensorBoard, TheVersionAndAnImageAreTheBytesThatTensorBoardWrites) {
 TEST(TensorBoard, AFileStartsWithItsVersion) {
   const ScratchFolder folder;
   const TensorBoardWriter writer(folder.path());
-  const auto records = records_of(read_file(writer.file()));  // without a flush: a reader may come at once
+  const auto records = records_of(read_file(writer.file()));  // without a flush: readers may open it at once
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(fields_of(records[0])[3], "brain.Event:2");
   EXPECT_TRUE(contains(writer.file().filename().string(), "events.out.tfevents."));

@@ -14,7 +14,7 @@ using test::write_text;
 using test::write_zip;
 using Files = std::vector<std::pair<std::string, std::string>>;
 
-// The message on opening an archive of these files, less the archive's name.
+// The message on opening an archive of these files, without the archive's name.
 std::string error_of(const Files& files, const ExpansionLimits& limits = {}, const std::string& password = "") {
   const ScratchFolder folder;
   write_zip(folder / "a.zip", files, password);
@@ -38,7 +38,7 @@ TEST(Zip, FilesAreListedAndReadInAnyOrder) {
 TEST(Zip, PathsThatLeadOutAreRefusedByName) {
   for (const std::string name : {"../evil", "a/../../evil", "/etc/passwd", "..\\evil", "C:\\evil", "a/.."})
     EXPECT_EQ(error_of({{"good", "x"}, {name, "y"}}),
-              ": entry " + name + ": the path leads out of the archive's folder, the archive is not read");
+              ": entry " + name + ": the path leads out of the archive's folder; the archive is refused");
 }
 
 TEST(Zip, NamesWithDotsAreNoPathsThatLeadOut) {
@@ -48,7 +48,7 @@ TEST(Zip, NamesWithDotsAreNoPathsThatLeadOut) {
 }
 
 TEST(Zip, EncryptedEntriesAreNamed) {
-  EXPECT_EQ(error_of({{"secret", "x"}}, {}, "password"), ": entry secret: is encrypted, which is not read");
+  EXPECT_EQ(error_of({{"secret", "x"}}, {}, "password"), ": entry secret: is encrypted, which is not supported");
 }
 
 TEST(Zip, BombsAreRefusedBeforeAnythingIsRead) {
@@ -56,10 +56,10 @@ TEST(Zip, BombsAreRefusedBeforeAnythingIsRead) {
   const std::string zeros(2'000'000, '\0');
   EXPECT_TRUE(test::contains(error_of({{"bomb", zeros}}, limits), "entry bomb: "));
   EXPECT_TRUE(test::contains(error_of({{"bomb", zeros}}, limits), "decompression bomb"));
-  const std::string part(900'000, '\0');  // each below the free megabyte, together not
+  const std::string part(900'000, '\0');  // each is below the free megabyte, all together are not
   EXPECT_TRUE(test::contains(error_of({{"a", part}, {"b", part}, {"c", part}}, limits), "decompression bomb"));
   EXPECT_EQ(error_of({{"a", part}, {"b", part}}, {1'000'000, 1 << 20, 300}),
-            ": expands to more than 1000000 bytes, the most that is read");
+            ": expands to more than 1000000 bytes, the maximum");
 }
 
 TEST(Zip, DamagedDataAreNamedWithTheirEntry) {
@@ -94,7 +94,7 @@ TEST(Zip, AWrongChecksumIsNoticed) {
 TEST(Zip, OtherFilesAndShortenedArchivesAreRefused) {
   const ScratchFolder folder;
   const std::string file = (folder / "a.zip").string();
-  const std::string expected = file + ": is no zip archive, or one cut short (it has no directory)";
+  const std::string expected = file + ": not a zip archive, or one cut short (it has no directory)";
   write_text(file, "just text");
   EXPECT_EQ(input_error([&] { ZipReader{file}; }), expected);
   write_zip(file, {{"f", std::string(1000, 'x')}});

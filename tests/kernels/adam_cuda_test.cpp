@@ -1,4 +1,4 @@
-// Adam on CUDA against its definition.
+// Adam on CUDA compared with its definition.
 
 #include "segre/kernels/adam_kernel.h"
 #include "tests/support/support.h"
@@ -9,7 +9,7 @@ namespace {
 using test::max_difference;
 using test::noise;
 
-// More tensors than one launch takes, of sizes around a block's.
+// More tensors than one launch takes, of sizes around the block size.
 std::vector<int64_t> sizes() {
   std::vector<int64_t> out{1, 7, 4095, 4096, 4097, 20'000};
   for (int64_t k = 0; k < 60; ++k) out.push_back(3 + 97 * k);

@@ -16,12 +16,12 @@ struct Shape {
   int64_t N, P, C, groups;
 };
 
-// One pixel, odd numbers of pixels, chunks of 64 pixels and what is left over; 1, 2, 3, 4 ... channels per group.
+// One pixel, odd numbers of pixels, chunks of 64 pixels and a remainder; 1, 2, 3, 4 ... channels per group.
 constexpr Shape kShapes[] = {{1, 1, 4, 2},    {3, 1, 32, 32},   {3, 1, 64, 32},  {3, 7, 32, 32},
                              {2, 65, 96, 32}, {2, 130, 64, 32}, {1, 7, 128, 32}, {2, 50, 192, 32},
                              {2, 9, 256, 32}, {3, 7, 36, 4},    {130, 5, 32, 8}};
 
-// What one case is made of, in float64; `to` gives it in another type or place.
+// The inputs of one case, in float64; `to` converts them to another type or device.
 struct Case {
   torch::Tensor x, gamma, beta, shift, dy;
 
@@ -72,8 +72,8 @@ void expect_near(const torch::Tensor& found, const torch::Tensor& exact, double 
   EXPECT_LT(max_difference(found.to(torch::kCPU, torch::kFloat64), exact), tol * scale) << what;
 }
 
-// Tolerances are relative to each result's largest entry, or to 1 where that is smaller. Of one pixel the variance may
-// vanish, and 1/sd = 316 magnifies what float32 rounds; dshift is the small difference of sums over P pixels.
+// Tolerances are relative to each result's largest entry, or to 1 if that is smaller. The variance of one pixel may
+// vanish, and 1/sd = 316 magnifies float32 rounding; dshift is the small difference of sums over P pixels.
 void expect_agreement(const Result& found, const Result& exact, const Shape& s, double rounding) {
   const double tol = s.P == 1 ? std::max(rounding, 1e-3) : rounding;
   expect_near(found.y, exact.y, tol, "y");
@@ -291,7 +291,7 @@ TEST(GroupNorm, CudaSumsAreTheSameBitsEveryTime_CUDA) {
 TEST(GroupNorm, CudaKeepsTheDigitsOfASmallVariance_CUDA) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
   for (const int64_t N : {2, 130}) {
-    // As on the CPU; the first pixel lies far off, as corners of images do.
+    // As on the CPU; the first pixel is far off, as corners of images are.
     auto x = (1000.0 + (noise({N, 300, 64}, 7) * 1024.0).round() / 4096.0).to(torch::kFloat32);
     x.select(1, 0) += 4.0f;
     const auto weight = torch::ones({64}, torch::kCUDA);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "segre/path/e_geodesic.h"
 #include "segre/path/path.h"
 #include "segre/simplex/lift.h"
 #include "segre/simplex/tangent.h"
@@ -9,7 +10,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
-// Every fused loop against its plain twin in float64, on rows around the width of a vector register.
+// Every fused loop compared with its plain twin in float64, on rows around the width of a vector register.
 
 namespace segre::kernels {
 namespace {
@@ -31,7 +32,7 @@ std::vector<Space> spaces() {
   return out;
 }
 
-// All that the kernels are given, in float32, with float64 twins of the very same numbers.
+// All inputs of the kernels in float32, with float64 copies of exactly the same numbers.
 struct Case {
   Case(Space space_in, int64_t B) : space(std::move(space_in)) {
     const int64_t S = space.n_coordinates();
@@ -60,7 +61,7 @@ void for_all_cases(Check&& check) {
     }
 }
 
-// Largest difference relative to the largest number, which rounding is relative to.
+// Largest difference relative to the largest number, as rounding is.
 double relative(const torch::Tensor& single, const torch::Tensor& exact) {
   return max_difference(single.to(torch::kFloat64), exact) / std::max(1.0, exact.abs().max().item<double>());
 }

@@ -1,5 +1,5 @@
-// The errors that estimators print are the errors they make: over 200 seeds, for labelings that are all different and
-// for items that repeat each other.
+// The errors that estimators print are the errors they make: over 200 seeds, for distinct labelings and for repeated
+// items.
 
 #include "segre/likelihood/calibration.h"
 
@@ -7,17 +7,18 @@
 #include <map>
 
 #include "segre/likelihood/refine.h"
+#include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
 
 namespace segre {
 namespace {
 
 constexpr int64_t kSeeds = 200;
-// A share of 0.68 of 200 seeds is known to 0.033, one of 0.95 to 0.015: three deviations, and a little for errors that
-// are themselves known from few draws.
+// Of 200 seeds, a share of 0.68 has a standard deviation of 0.033, one of 0.95 has 0.015: three of these, and a little
+// for errors that are themselves estimated from few draws.
 constexpr double kLowestOne = 0.58, kHighestOne = 0.80;
 constexpr double kLowestTwo = 0.89;
-// A ratio of root mean squares over 200 seeds is known to 0.05.
+// A ratio of root mean squares over 200 seeds has a standard deviation of 0.05.
 constexpr double kLowestRatio = 0.8, kHighestRatio = 1.2;
 
 JointTable two_dependent_variables() {
@@ -30,7 +31,7 @@ struct Setting {
   Flow flow = flow_of(oracle);
   torch::Tensor labels = oracle.table().labelings;
   torch::Tensor once = torch::ones({4}, torch::kInt64);
-  // 20,000 items of which nearly all are two labelings.
+  // 20,000 items, nearly all of them one of two labelings.
   torch::Tensor repeated = torch::tensor({9'000, 300, 700, 10'000}, torch::kInt64);
 
   double truth(const torch::Tensor& counts) const {
@@ -75,7 +76,7 @@ TEST(Calibration, Free) {
       [&](uint64_t seed) { return FreeBound(s.flow, TimeDensity(1.0), {.times = 128, .seed = seed})(s.labels); });
 }
 
-// Stopping once the error seems small enough must not make the errors small that were kept.
+// Stopping once the error seems small enough must not make the reported errors too small.
 TEST(Calibration, FreeUntilAnErrorIsReached) {
   const Setting s;
   const auto share = s.repeated.to(torch::kFloat64) / s.repeated.sum();
@@ -115,8 +116,7 @@ TEST(Calibration, PathWithProbes) {
   expect_both_true(path_score(s, TraceKind::hutchinson, 1));
 }
 
-// With exact traces what is left is integration, whose error is an estimate from above that does not depend on the
-// seed.
+// With exact traces only integration is left, whose error is an estimate from above that does not depend on the seed.
 TEST(Calibration, PathWithExactTraces) {
   const Setting s;
   const auto [once, repeated] = calibrate_both(s, path_score(s, TraceKind::exact, 1), true);
@@ -134,7 +134,7 @@ TEST(Calibration, Ball) {
         const FlowBound bound(s.flow,
                               {.proposal = ProposalKind::ball, .draws = 8, .t1 = 0.5, .panels = 1, .seed = seed});
         auto scores = mean_of_weights(bound(s.labels));
-        scores.integration = torch::Tensor();  // the same for all seeds, around whose mean the scatter is measured
+        scores.integration = torch::Tensor();  // the same for all seeds; scatter is measured around their mean
         return scores;
       },
       /*exact=*/false);

@@ -4,6 +4,8 @@
 
 #include "segre/experiment/experiment.h"
 #include "segre/likelihood/free_bound.h"
+#include "segre/net/mlp.h"
+#include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
 #include "segre/space/blocks.h"
 #include "tests/support/reference.h"
@@ -37,7 +39,7 @@ TEST(IndependentControl, ItsAnswerIsMinusLogQ) {
                                                torch::full({kNoises}, t, torch::kFloat64), corner);
       integral += information_rate(at) * error.mean().item<double>() * t1 / kTimes;
     }
-    // 2,000 noises of integrals that spread by about 0.9.
+    // 2,000 noise draws; the integrals spread by about 0.9.
     EXPECT_NEAR(integral, -std::log(0.7), 5.0 * 0.9 / std::sqrt(2000.0)) << path->name();
   }
 }
@@ -72,13 +74,13 @@ TEST(FreeBoundControl, TakesOffNoiseAndNothingElse) {
   }
 }
 
-// A network that knows nothing gives a bound of its own, which the control must not move.
+// A network that knows nothing has its own bound, which the control must not shift.
 TEST(FreeBoundControl, IsUnbiasedForAnyNetwork) {
   const Space space = test::small_mixed_space();
   for (const Form form : {Form::evidence, Form::endpoint, Form::velocity}) {
     Experiment recipe;
-    recipe.net.kind = NetKind::mlp;
-    recipe.net.hidden = {16};
+    recipe.net.kind = "mlp";
+    recipe.net.of<MlpOptions>().hidden = {16};
     recipe.form = form;
     Model model = make_model(recipe, space, torch::kCPU);
     {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "segre/likelihood/summary.h"
+#include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
 #include "segre/sample/sampler.h"
 #include "tests/support/reference.h"
@@ -19,7 +20,7 @@ Flow flow_with(const Space& space, const FieldFunction& endpoint) {
 }
 
 TEST(DirectSimulation, IsIndependentOfTheSamplesOfTheSameSeed) {
-  // A flow that stands still keeps its noise, so what is read tells whose noise it was.
+  // A flow that does not move keeps its noise, so the readout shows whose noise it was.
   const Space space = test::binary_space(2);
   std::vector<torch::Tensor> starts;
   const auto standing = [&](const torch::Tensor& v, const torch::Tensor& t) {

@@ -1,4 +1,4 @@
-// Items that repeat each other: scored once, counted as often as they occur, with errors that know it.
+// Repeated items: scored once, counted as often as they occur, with errors that account for it.
 
 #include <cmath>
 
@@ -27,7 +27,7 @@ TEST(ScoreSummary, RepeatsShareTheirErrors) {
   EXPECT_EQ(summary.n_items, 10'000);
   EXPECT_EQ(summary.n_distinct, 2);
   EXPECT_DOUBLE_EQ(summary.log_p, -1.5);
-  // Not 0.3 / sqrt(10,000): the 7,500 equal items have one error between them.
+  // Not 0.3 / sqrt(10,000): the 7,500 equal items share one error.
   EXPECT_DOUBLE_EQ(summary.estimation_error, std::hypot(0.75 * 0.3, 0.25 * 0.4));
   // Items spread by 0.75 (the variance of -1 and -3 in these shares) less the estimates' own spread, over 10,000.
   const double spread = 0.75 * 10'000.0 / 9'999.0 - (0.75 * 0.09 + 0.25 * 0.16);
@@ -52,7 +52,7 @@ TEST(ScoreSummary, ErrorsOfIntegrationDoNotAverageOut) {
   EXPECT_NEAR(leaning.integration_error, std::hypot(0.03, 0.03 / 20.0), 1e-12);
   EXPECT_NEAR(leaning.total_error(), std::hypot(0.01, leaning.integration_error), 1e-12);
   EXPECT_NEAR(total_error(scores)[0].item<double>(), std::hypot(0.2, 0.03), 1e-12);
-  // If they lean either way, they do.
+  // Errors of both signs average out.
   scores.integration.slice(0, 0, N, 2).neg_();
   EXPECT_NEAR(summarise(scores, test::binary_space(2)).integration_error, 0.03 / 20.0, 1e-12);
   EXPECT_NE(describe(leaning, ScoreKind::lower_bound).find("by chance, 0.03 by integration"), std::string::npos);
@@ -72,7 +72,7 @@ TEST(ScoreSummary, AnUnknownErrorIsUnknown) {
   const ItemScores scores{.log_p = doubles({-1, -3}), .std_error = doubles({0.3, NAN})};
   const auto summary = summarise(scores, test::binary_space(2), torch::tensor({3, 1}, torch::kInt64));
   EXPECT_TRUE(std::isnan(summary.estimation_error));
-  // At worst the whole spread is the estimates': it is then shared by the repeats.
+  // At worst the whole spread comes from the estimates; repeated items then share it.
   const double spread = 0.75 * 4.0 / 3.0;
   EXPECT_NEAR(summary.sampling_error, std::sqrt(spread * (0.5625 + 0.0625)), 1e-12);
   EXPECT_NE(describe(summary, ScoreKind::estimate).find("unknown"), std::string::npos);

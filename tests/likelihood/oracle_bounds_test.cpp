@@ -1,5 +1,5 @@
-// Every estimator against the exact log p of known joint distributions, with the exact flow: the gap of the bounds is
-// then zero up to misread labels (1e-5), so what is left is noise and integration, both of which the estimators report.
+// Every estimator compared with the exact log p of known joint distributions, on the exact flow: the gap of the bounds
+// is then zero up to misread labels (1e-5), which leaves noise and integration. The estimators report both.
 
 #include <cmath>
 #include <numbers>
@@ -9,7 +9,9 @@
 #include "segre/likelihood/free_bound.h"
 #include "segre/likelihood/proposal.h"
 #include "segre/likelihood/summary.h"
+#include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
+#include "segre/path/ray.h"
 #include "segre/space/blocks.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
@@ -25,7 +27,7 @@ std::vector<Space> spaces() {
 
 JointOracle oracle_of(const Space& space) { return {test::random_joint(space, 7), make_e_geodesic(0.01)}; }
 
-// The scores' errors, standardised by what they report, are like standard normals, and the probabilities sum to 1.
+// The scores' errors, in units of the reported ones, are like standard normals, and the probabilities sum to 1.
 void expect_exact(const ItemScores& scores, const JointOracle& oracle, const std::string& name) {
   const auto labels = enumerate_labelings(oracle.space());
   const auto error = scores.log_p - oracle.log_p(labels);
@@ -88,14 +90,14 @@ TEST(OracleBounds, DirectSimulationIsUnbiased) {
     const auto scores = direct_estimate(flow_of(oracle), labels, {.draws = 20'000});
     // The sum over all labelings is 1 for every trajectory.
     EXPECT_NEAR(scores.log_p.exp().sum().item<double>(), 1.0, 1e-9);
-    // In probability rather than its logarithm, whose mean is biased where a labeling is rare.
+    // In probability rather than its logarithm, whose mean is biased if a labeling is rare.
     const auto p = oracle.log_p(labels).exp();
     const auto sigmas = (scores.log_p.exp() - p) / (p * (1.0 - p) / 20'000.0).sqrt();
     EXPECT_LT(sigmas.abs().max().item<double>(), test::kSigmas) << space.describe();
   }
 }
 
-// The paper's ball against the exact density of the oracle: the table of gaps it is known by.
+// The paper's ball compared with the exact density of the oracle: its known table of gaps.
 TEST(OracleBounds, TheBallIsValidAndLoosensAsTheFlowSharpens) {
   const JointOracle oracle = oracle_of(test::binary_space(6));
   const auto labels = enumerate_labelings(oracle.space());
@@ -133,7 +135,7 @@ TEST(OracleBounds, BallsThatWouldTakeStepsWithoutEndAreRefused) {
   const Flow flow = flow_of(oracle_of(test::binary_space(2)));
   const auto message = test::input_error([&] { FlowBound(flow, {.proposal = ProposalKind::ball, .t1 = 1.0 - 1e-9}); });
   EXPECT_TRUE(test::contains(message, "from there the ball takes "));
-  EXPECT_TRUE(test::contains(message, "at most 10000 are taken; choose an earlier t1, or --bound path"));
+  EXPECT_TRUE(test::contains(message, "at most 10000 are taken; choose an earlier t1, or the path bound"));
 }
 
 TEST(ChiSquareQuantile, IsThatOfTheTables) {
@@ -149,13 +151,13 @@ TEST(ChiSquareQuantile, IsThatOfTheTables) {
 TEST(ChiSquareQuantile, OfWhatIsNotAProbabilityEndsWithAnError) {
   for (const double p : {std::nan(""), 1.0001, -0.1})
     EXPECT_EQ(test::any_error([&] { chi_square_quantile(torch::full({2}, p, torch::kFloat64), 3); }),
-              "a quantile was asked of a probability that is not between 0 and 1")
+              "a quantile needs a probability between 0 and 1")
         << p;
 }
 
 TEST(OracleBounds, TheBallsDensityIsThatOfNormalsCutOffAtTheirBalls) {
   // Two binary variables: along its one direction each offset is a normal with standard deviation sigma, cut off at the
-  // radius, of whose mass sqrt(0.8) is inside.
+  // radius, with sqrt(0.8) of its mass inside.
   const Space space = test::binary_space(2);
   const auto path = make_e_geodesic(0.01);
   const auto labels = torch::tensor({{0, 1}}, torch::kInt64);
@@ -212,7 +214,7 @@ TEST(OracleBounds, EarlyOnBothHaveTheGapOfTheReadout) {
     const auto u_0 = reference_noise(oracle.space(), {5, Purpose::probe}, 0, 20'000, torch::kFloat64);
     expected[k] = oracle.path_log_weights(labels[k], u_0, t1).mean();
   }
-  // What is read early is smoother than p: rare labelings gain, the mean over p loses.
+  // An early readout is smoother than p: rare labelings gain, the mean over p loses.
   const auto log_p = oracle.log_p(labels);
   EXPECT_LT((log_p.exp() * (expected - log_p)).sum().item<double>(), -0.02) << "a gap to be seen";
   const auto path = mean_of_weights(FlowBound(flow_of(oracle), {.draws = 64, .t1 = t1})(labels));
@@ -228,7 +230,7 @@ TEST(OracleBounds, LogMeanExpWithProbesIsRefused) {
   const JointOracle oracle = oracle_of(test::binary_space(2));
   const FlowBound bound(flow_of(oracle), {.trace = {.kind = TraceKind::hutchinson}, .draws = 2});
   const auto weights = bound(enumerate_labelings(oracle.space()));
-  EXPECT_NE(test::input_error([&] { log_mean_of_weights(weights); }).find("no bound"), std::string::npos);
+  EXPECT_NE(test::input_error([&] { log_mean_of_weights(weights); }).find("not a bound"), std::string::npos);
 }
 
 TEST(OracleBounds, ImpossibleMeansAreNotReportedAsBounds) {

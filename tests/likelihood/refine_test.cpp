@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "segre/likelihood/summary.h"
+#include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
 
 namespace segre {
@@ -16,7 +17,7 @@ struct Setting {
   torch::Tensor labels = oracle.table().labelings;
 };
 
-// The error of the average is to be `nats`.
+// Asks for an error of `nats` in the average.
 ErrorTarget average_within(const Space& space, double nats, int64_t most = 0) {
   ErrorTarget target;
   target.measure = [=](const ItemScores& scores) {
@@ -87,7 +88,7 @@ TEST(Refine, RoundsHaveNoiseOfTheirOwn) {
 }
 
 TEST(Refine, ManyEvaluationsComeInRoundsThatFitIntoMemory) {
-  // A flow that knows nothing, on so many variables that 2,048 evaluations of an item are two rounds.
+  // A flow that knows nothing, on enough variables that 2,048 evaluations of an item take two rounds.
   const Space space = Space::uniform(Layout::image, {32, 32}, 2);
   const FieldFunction nothing = [](const torch::Tensor& v, const torch::Tensor&) { return torch::zeros_like(v); };
   const Flow flow{.space = space,

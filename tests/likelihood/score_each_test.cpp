@@ -1,6 +1,7 @@
-// Every item gets the evaluations that it needs for its own error.
+// Every item gets the evaluations it needs for its own error.
 
 #include "segre/likelihood/score_each.h"
+#include "segre/path/e_geodesic.h"
 
 #include "tests/support/reference.h"
 
@@ -56,7 +57,7 @@ TEST(ScoreEach, LaterRoundsHaveNoiseOfTheirOwn) {
   double mean = 0.0;
   constexpr int kSeeds = 20;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) mean += errors(s.score({.error = 0.05}, seed)) / kSeeds;
-  // 160 squares in standard errors; repeated noise would make them twice as large and more.
+  // 160 squares in standard errors; repeated noise would make them at least twice as large.
   EXPECT_GT(mean, 0.6);
   EXPECT_LT(mean, 1.6);
 }

@@ -3,20 +3,22 @@
 #include "segre/experiment/experiment.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
+#include "segre/net/unet.h"
+#include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
 namespace segre {
 namespace {
 
-// A small UNet with weights that are not zero at the end, in float32.
+// A small UNet without zero weights at its end, in float32.
 Model image_model(torch::Device device = torch::kCPU) {
   Experiment recipe;
-  recipe.net.kind = NetKind::unet;
-  recipe.net.unet.channels = 32;
-  recipe.net.unet.channel_mult = {1, 1};
-  recipe.net.unet.res_blocks = 1;
-  recipe.net.unet.attention_at = {4};
+  recipe.net.kind = "unet";
+  recipe.net.of<UNetOptions>().channels = 32;
+  recipe.net.of<UNetOptions>().channel_mult = {1, 1};
+  recipe.net.of<UNetOptions>().res_blocks = 1;
+  recipe.net.of<UNetOptions>().attention_at = {4};
   Model model = make_model(recipe, Space::uniform(Layout::image, {8, 8}, 2), device);
   const torch::NoGradGuard no_grad;
   uint64_t seed = 1;
@@ -68,7 +70,7 @@ TEST(Scores, CudaAgreesWithTheCpuAndWithItself_CUDA) {
   const auto labels = test::some_labels(on_cpu.space, 64);
   const FreeBound free(on_gpu, TimeDensity(1.0), {.times = 8});
   const auto all = free(labels);
-  // Sums over 64 pixels in another order, through a network whose float32 errors are about 1e-6.
+  // Sums over 64 pixels in a different order, through a network whose float32 errors are about 1e-6.
   const auto reference = FreeBound(on_cpu, TimeDensity(1.0), {.times = 8})(labels).log_p;
   EXPECT_LT(((all.log_p - reference) / reference).abs().max().item<double>(), 1e-4);
   expect_equal(free(labels.narrow(0, 17, 1)).log_p, all.log_p.narrow(0, 17, 1));

@@ -2,6 +2,7 @@
 
 #include "segre/experiment/experiment.h"
 #include "segre/likelihood/quadrature.h"
+#include "segre/net/mlp.h"
 #include "segre/simplex/tangent.h"
 #include "tests/support/reference.h"
 
@@ -11,8 +12,8 @@ namespace {
 // An MLP on a small mixed table, in float64, with noise of this size added to its weights.
 Flow small_model(const Space& space, double weights = 0.0, Form form = Form::evidence) {
   Experiment recipe;
-  recipe.net.kind = NetKind::mlp;
-  recipe.net.hidden = {16};
+  recipe.net.kind = "mlp";
+  recipe.net.of<MlpOptions>().hidden = {16};
   const Model fresh = make_model(recipe, space, torch::kCPU);
   test::to_double(fresh.field());
   const torch::NoGradGuard no_grad;
@@ -70,7 +71,7 @@ TEST(Trace, SkippingDecidedVariablesChangesNothing) {
 }
 
 // In the endpoint form a decided variable's derivative is whatever the network makes of it; the evidence's closed form,
-// some 1e-3 here, has no business there.
+// some 1e-3 here, does not apply.
 TEST(Trace, DecidedVariablesOfTheEndpointFormAreDifferentiatedToo) {
   const Space space = test::small_mixed_space();
   const Flow flow = small_model(space, /*weights=*/2.0, Form::endpoint);

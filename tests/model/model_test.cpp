@@ -3,7 +3,11 @@
 #include <cmath>
 
 #include "segre/core/error.h"
+#include "segre/net/latent_class.h"
+#include "segre/net/mlp.h"
+#include "segre/net/net_kinds.h"
 #include "segre/oracle/joint_oracle.h"
+#include "segre/path/e_geodesic.h"
 #include "segre/simplex/lift.h"
 #include "segre/simplex/tangent.h"
 #include "tests/support/messages.h"
@@ -101,8 +105,8 @@ TEST(Model, EvidenceFormAddsTheEvidence) {
 TEST(Model, FusedVelocityEqualsThePlainOne) {
   const Space space = mixed_space();
   NetOptions options;
-  options.kind = NetKind::latent_class;
-  options.classes = 5;
+  options.kind = "latent_class";
+  options.of<LatentClassOptions>().classes = 5;
   const auto v = tangent_noise(space, 6);
   for (const auto& [path, t] : both_paths())
     for (const Form form : {Form::velocity, Form::endpoint, Form::evidence}) {
@@ -129,11 +133,11 @@ TEST(Model, VelocityIsTangent) {
     }
 }
 
-// The table P as a mixture of products: the class is variable 1's label, certain of it, and knows P(x_2 | x_1).
+// The table P as a mixture of products: each class is certain of variable 1's label and has P(x_2 | x_1).
 std::shared_ptr<Field> field_of_table(const JointTable& table, int64_t c_1, int64_t c_2) {
   NetOptions options;
-  options.kind = NetKind::latent_class;
-  options.classes = c_1;
+  options.kind = "latent_class";
+  options.of<LatentClassOptions>().classes = c_1;
   auto field = make_field(table.space, options, 1);
   test::to_double(*field);
   const torch::NoGradGuard no_grad;
@@ -167,8 +171,8 @@ TEST(Model, UntrainedMlpInTheEvidenceFormKnowsBayesRuleForIndependentVariables) 
   const auto labelings = enumerate_labelings(space);
   const auto uniform = make_joint_table(space, labelings, torch::ones({12}, torch::kFloat64));
   NetOptions options;
-  options.kind = NetKind::mlp;
-  options.hidden = {8};
+  options.kind = "mlp";
+  options.of<MlpOptions>().hidden = {8};
   const auto field = make_field(space, options, 1);
   test::to_double(*field);
   const auto [path, t] = both_paths().front();
@@ -209,7 +213,7 @@ TEST(Model, SaysWhatANetworkOfAnotherShapeGave) {
   const Space space = mixed_space();  // 20 coordinates
   const Model model(space, make_e_geodesic(0.01), Form::evidence, std::make_shared<FixedField>(noise({19})));
   EXPECT_EQ(test::any_error([&] { model.velocity_at(tangent_noise(space, 4), 0.5); }),
-            "the network gave double of shape [4, 19], double of shape [4, 20] was expected");
+            "the network returned double of shape [4, 19], but double of shape [4, 20] was expected");
 }
 
 }  // namespace

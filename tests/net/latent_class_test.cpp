@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "segre/net/net_kinds.h"
 #include "segre/simplex/lift.h"
 #include "tests/support/reference.h"
 
@@ -16,7 +17,7 @@ using test::values_of;
 
 NetOptions options_with(int64_t classes) {
   NetOptions options;
-  options.classes = classes;
+  options.of<LatentClassOptions>().classes = classes;
   return options;
 }
 
@@ -104,7 +105,7 @@ TEST(LatentClass, StaysFiniteForDecidedLabels) {
   LatentClassField field(space, options_with(6), 1);
   {
     const torch::NoGradGuard no_grad;
-    field.parameters()[1].second.mul_(100.0);  // classes that know their labels for sure
+    field.parameters()[1].second.mul_(100.0);  // classes that are certain of their labels
   }
   const auto W = lift(space, 200.0 * noise({16, 20}, 3, torch::kFloat32));
   const auto out = field.forward(W, torch::zeros({16}));

@@ -1,4 +1,5 @@
 #include "segre/net/linear.h"
+#include "segre/net/net_kinds.h"
 
 #include <cmath>
 
@@ -11,7 +12,7 @@ using test::noise;
 
 NetOptions options_with(int64_t time_features) {
   NetOptions options;
-  options.kind = NetKind::linear;
+  options.kind = "linear";
   options.time_features = time_features;
   return options;
 }

@@ -1,4 +1,5 @@
 #include "segre/net/mlp.h"
+#include "segre/net/net_kinds.h"
 
 #include <cmath>
 
@@ -17,11 +18,11 @@ constexpr double kRounding = 1e-12;
 
 NetOptions options_with(bool batch_norm, int64_t time_features = 0) {
   NetOptions options;
-  options.kind = NetKind::mlp;
-  options.hidden = {5};
-  options.batch_norm = batch_norm;
+  options.kind = "mlp";
+  options.of<MlpOptions>().hidden = {5};
+  options.of<MlpOptions>().batch_norm = batch_norm;
   options.time_features = time_features;
-  options.input_gain = 2.0;
+  options.of<MlpOptions>().input_gain = 2.0;
   return options;
 }
 
@@ -105,7 +106,7 @@ TEST(Mlp, BatchNormUsesTheBatchWhileTrainingAndRemembersIt) {
   const auto W = noise({50, 9}, 2);
   const auto t = torch::zeros({50}, torch::kFloat64);
   const auto out = field->forward(W, t);
-  // Statistics of the batch: another scale of the input is normalised away (up to eps = 1e-5 of its variance).
+  // Statistics of the batch: a different input scale is normalised away (up to eps = 1e-5 of its variance).
   EXPECT_LT(max_difference(field->forward(3.0 * W + 1.0, t), out), 1e-3);
   const auto fresh = random_mlp(options_with(true));
   fresh->set_training(true);
@@ -141,7 +142,7 @@ TEST(Mlp, BatchNormUsesRunningStatisticsOtherwise) {
 
 TEST(Mlp, WithoutHiddenLayersItIsAffine) {
   auto options = options_with(false);
-  options.hidden = {};
+  options.of<MlpOptions>().hidden = {};
   const auto field = random_mlp(options);
   const auto x = noise({1, 9}, 2);
   auto scaled = values_of(x);

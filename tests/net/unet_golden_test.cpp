@@ -8,11 +8,13 @@
 #include "segre/io/files.h"
 #include "segre/io/safetensors.h"
 #include "segre/net/field.h"
+#include "segre/net/net_kinds.h"
+#include "segre/net/unet.h"
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-// The UNet against tensors of the public implementation: tests/golden/make_unet_golden.py says what such a file holds
-// and how to make one. SEGRE_GOLDEN names more files, separated by colons.
+// The UNet compared with tensors of the public implementation; tests/golden/make_unet_golden.py describes such files
+// and makes them. SEGRE_GOLDEN names more files, separated by colons.
 
 namespace segre {
 namespace {
@@ -43,13 +45,13 @@ Golden read_golden(const std::string& file) {
   EXPECT_EQ(value("time_scale"), 1000);
   const auto height = value("height").get<int64_t>();
   NetOptions options;
-  options.kind = NetKind::unet;
-  options.unet.channels = value("base_channels");
-  options.unet.channel_mult = value("channel_mult").get<std::vector<int64_t>>();
-  options.unet.res_blocks = value("res_blocks");
-  options.unet.heads = value("heads");
+  options.kind = "unet";
+  options.of<UNetOptions>().channels = value("base_channels");
+  options.of<UNetOptions>().channel_mult = value("channel_mult").get<std::vector<int64_t>>();
+  options.of<UNetOptions>().res_blocks = value("res_blocks");
+  options.of<UNetOptions>().heads = value("heads");
   for (const int64_t shrink : value("attention_downsampling").get<std::vector<int64_t>>())
-    options.unet.attention_at.push_back(height / shrink);
+    options.of<UNetOptions>().attention_at.push_back(height / shrink);
   const auto space = Space::uniform(Layout::image, {height, value("width").get<int64_t>()}, value("channels_in_out"));
   return {space, options, read_safetensors(file)};
 }
@@ -75,7 +77,7 @@ std::shared_ptr<Field> network_of(const Golden& golden) {
   return field;
 }
 
-// The output and all gradients under the names they have in the file.
+// The output and all gradients, by their names in the file.
 NamedTensors run(const Golden& golden, torch::Device device = torch::kCPU) {
   const auto field = network_of(golden);
   field->to(device);
@@ -149,23 +151,23 @@ TEST(UNetGolden, OutputAndGradientsAreReproduced) {
 TEST(UNetGolden, OutputAndGradientsAreReproduced_CUDA) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
   const bool before = at::globalContext().allowTF32CuDNN();
-  at::globalContext().setAllowTF32CuDNN(false);  // its 10 bits are no float32
+  at::globalContext().setAllowTF32CuDNN(false);  // its 10 bits are not float32
   for (const auto& file : all_files()) expect_reproduced(file, torch::kCUDA);
   at::globalContext().setAllowTF32CuDNN(before);
 }
 
-// What the file must be able to tell apart, or the test above says little.
+// What the file must distinguish, or the test above shows little.
 TEST(UNetGolden, AnotherTimeOrAnotherNumberOfHeadsIsFarOff) {
   const test::Threads one(1);
   auto later = read_golden(own_file());
   later.tensors["input.t"] += 0.01;
   EXPECT_GT(errors_of(later, run(later)).at("output"), 100 * kTolerance);
   auto split = read_golden(own_file());
-  split.options.unet.heads *= 2;
+  split.options.of<UNetOptions>().heads *= 2;
   EXPECT_GT(errors_of(split, run(split)).at("output"), 100 * kTolerance);
 }
 
-// Items of a batch do not see each other: what one gives does not depend on what stands beside it.
+// Items of a batch are independent: the output of one does not depend on the others.
 TEST(UNetGolden, EachItemIsWorkedOnAlone) {
   const test::Threads one(1);
   auto golden = read_golden(own_file());

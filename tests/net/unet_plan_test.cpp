@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "segre/net/field.h"
+#include "segre/net/net_kinds.h"
+#include "segre/net/unet.h"
 #include "tests/support/support.h"
 
 namespace segre {
@@ -30,8 +32,8 @@ TEST(UNetPlan, CountsWhatTheFieldHas) {
   const UNetOptions options{32, {1, 2}, 1, {8}, 4};
   const Space space = image(16, 32, 3);
   NetOptions net;
-  net.kind = NetKind::unet;
-  net.unet = options;
+  net.kind = "unet";
+  net.of<UNetOptions>() = options;
   const auto field = make_field(space, net, 1);
   EXPECT_EQ(n_parameters(*field), cost_of(plan_unet(space, options)).n_parameters);
 }
@@ -69,7 +71,7 @@ TEST(UNetPlan, TheGroupsOfTheNormFollowTheChannels) {
   };
   EXPECT_EQ(groups(32, {1, 2}), 32);
   EXPECT_EQ(groups(64, {1, 1}), 32);
-  EXPECT_EQ(groups(2, {16, 32}), 32);  // as before there were others
+  EXPECT_EQ(groups(2, {16, 32}), 32);  // as before other numbers were possible
   EXPECT_EQ(groups(8, {1, 2}), 2);
   EXPECT_EQ(groups(16, {1, 2}), 4);  // 32 channels in 32 groups would not see the time
   EXPECT_EQ(groups(24, {1, 2}), 6);
@@ -84,7 +86,7 @@ TEST(UNetPlan, RefusesMoreLevelsThanAnImageCanBeHalved) {
   EXPECT_EQ(test::input_error([] {
               plan_unet(image(32, 32, 2), {32, std::vector<int64_t>(65, 1), 1, {}, 4});
             }),
-            "net.channel_mult has 65 levels, at most 17 were expected: each halves the image");
+            "net.channel_mult has 65 levels, expected at most 17: each halves the image");
   EXPECT_EQ(plan_unet(image(65'536, 65'536, 1), {32, std::vector<int64_t>(17, 1), 1, {}, 4}).middle[0].height, 1);
 }
 

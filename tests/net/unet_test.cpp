@@ -1,9 +1,10 @@
 #include "segre/net/unet.h"
+#include "segre/net/net_kinds.h"
 
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-// What the numbers of another implementation (unet_golden_test.cpp) do not show.
+// What the comparison with another implementation (unet_golden_test.cpp) does not cover.
 
 namespace segre {
 namespace {
@@ -13,7 +14,7 @@ using test::noise;
 
 const Space kSpace = Space::uniform(Layout::image, {8, 8}, 3);
 
-// 64 channels: in groups of one channel a norm would take away all that time adds to it.
+// 64 channels: in groups of one channel a norm would remove all that time adds.
 UNetOptions small() {
   UNetOptions options;
   options.channels = 64;
@@ -23,7 +24,7 @@ UNetOptions small() {
   return options;
 }
 
-// Convolutions that end a block start at 0 and would let nothing through.
+// The last convolutions of blocks start at 0 and would let nothing through.
 std::shared_ptr<UNetField> lively(uint64_t seed = 1) {
   auto field = std::make_shared<UNetField>(kSpace, small(), seed);
   const torch::NoGradGuard no_grad;
@@ -59,8 +60,8 @@ TEST(UNet, TimeMatters) {
   EXPECT_GT(early.abs().max().item<double>(), 1e-2);
 }
 
-// A product of another shape may add in another order: twenty layers of float32 roundings, 6e-8 each, that add up like
-// a random walk and are amplified a little on their way.
+// A product of a different shape may add in a different order: twenty layers of float32 roundings, 6e-8 each, that add
+// up like a random walk and are amplified a little on the way.
 constexpr double kRounding = 5e-6;
 
 // What rounding changes, relative to the output.

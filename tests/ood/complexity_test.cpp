@@ -30,7 +30,7 @@ TEST(ComplexityFit, ResidualsOfTheFittedItemsHaveMean0AndVariance1) {
   EXPECT_NEAR(residual.mean().item<double>(), 0.0, 1e-10);
   EXPECT_NEAR(residual.square().sum().item<double>() / (200.0 - 2.0), 1.0, 1e-10);
   EXPECT_NEAR(fit.spread(), 0.2, 0.04) << "four standard errors of 200 items";
-  // Uncorrelated with the complexity: what a thin stroke saves is taken out.
+  // Uncorrelated with the complexity: what a thin stroke saves is removed.
   const auto centred = a.log() - a.log().mean();
   EXPECT_NEAR((residual * centred).mean().item<double>(), 0.0, kRidgeError);
 }
@@ -77,7 +77,7 @@ TEST(ComplexityFit, FewerNatsAlwaysScoreLowerAlsoBelowOne) {
   EXPECT_NEAR((score[6] - score[4]).item<double>(), std::log(40.0) / fit.spread(), 1e-12);
 }
 
-// What images have: there it is the logarithm itself.
+// Images are in this range: the score uses the logarithm itself.
 TEST(ComplexityFit, FromOneNatUpTheScoreIsTheLogarithmsResidual) {
   const auto a = 30.0 + 70.0 * torch::arange(100, torch::kFloat64) / 99.0;
   const auto nats = a.flip(0) * (1.0 + 0.1 * test::noise({100}, 13)).clamp(0.7, 1.3);
@@ -90,7 +90,7 @@ TEST(ComplexityFit, FromOneNatUpTheScoreIsTheLogarithmsResidual) {
 TEST(ComplexityFit, NeedsMoreItemsThanUnknowns) {
   const auto three = complexity(3, 10);
   EXPECT_EQ(test::input_error([&] { ComplexityFit(three, {three}); }),
-            "relating nats to complexity needs at least 4 training items, there are 3");
+            "relating nats to complexity needs at least 4 training items, found 3");
 }
 
 }  // namespace

@@ -4,12 +4,13 @@
 
 #include "segre/data/label_counts.h"
 #include "segre/oracle/joint_oracle.h"
+#include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
 
 namespace segre {
 namespace {
 
-// Two binary variables that agree nine times of ten, and a third that is independent.
+// Two binary variables that agree nine times out of ten, and a third that is independent.
 JointTable agreeing() {
   const Space space = test::binary_space(3);
   const auto labelings = enumerate_labelings(space);
@@ -26,7 +27,7 @@ struct Setting {
   torch::Tensor counts = torch::full({6}, 1000, torch::kInt64);  // every label half of the time
 };
 
-// E[log p(x_0 | v_1)] for x_1 = `other`, by quadrature over the noise of v_1, which is what decides in this joint.
+// E[log p(x_0 | v_1)] for x_1 = `other`, by quadrature over the noise of v_1, which decides in this joint.
 double told_by_quadrature(bool agree) {
   // With the distance r between corners in units of the noise, the log odds of x_1 given v_1 are r^2/2 on average, with
   // variance r^2: evidence of a binary label in Gaussian noise. The corners kappa (1/2, -1/2) and its opposite are
@@ -37,7 +38,7 @@ double told_by_quadrature(bool agree) {
     const double z = k / 500.0;
     const double w = std::exp(-0.5 * z * z);
     const double odds = std::exp(0.5 * r * r + r * z);
-    const double right = odds / (1.0 + odds);  // probability of what x_1 is
+    const double right = odds / (1.0 + odds);  // probability of the true x_1
     const double p = agree ? 0.9 * right + 0.1 * (1.0 - right) : 0.1 * right + 0.9 * (1.0 - right);
     sum += w * std::log(p);
     weight += w;
@@ -69,7 +70,7 @@ TEST(LabelSurprise, ErrorsAreReachedAndTrue) {
     const auto off = (found.mean - exact.mean).slice(1, 0, 2) / found.std_error.slice(1, 0, 2);
     squares += off.square().mean().item<double>() / kSeeds;
   }
-  // 160 squares in standard errors, of which half are independent.
+  // 160 squares in standard errors, half of them independent.
   EXPECT_GT(squares, 0.5);
   EXPECT_LT(squares, 1.8);
 }

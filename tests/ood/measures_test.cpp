@@ -115,7 +115,7 @@ TEST(Measures, ForegroundIsWhatIsNotTheMostCommonLabel) {
   EXPECT_EQ(value(of_table, "uncommon", torch::tensor({0, 2}, torch::kInt64)), 0.0);
   EXPECT_EQ(value(of_table, "uncommon", torch::tensor({1, 2}, torch::kInt64)), 1.0);
   EXPECT_EQ(keys(of_table), (std::vector<std::string>{"uncommon", "independent"})) << "columns have no neighbours";
-  EXPECT_EQ(of_table[0].name, "labels that are not their column's commonest");
+  EXPECT_EQ(of_table[0].name, "labels other than their column's most common");
 }
 
 TEST(Measures, BoundaryIsCountedBetweenNeighbours) {

@@ -87,11 +87,11 @@ TEST(Outliers, RowsWithAPairThatTrainingNeverHadAreNamedWhereverTheyRank) {
 
 TEST(Outliers, AnOrderThatIsNoiseIsCalledSo) {
   EXPECT_EQ(order_warning(three_rows({0.1, 0.1, 0.1}), 3), "");
-  // The scores' standard deviation is 2.92: noise of 2.06 each is half of its square, with which the warning begins.
+  // The scores' standard deviation is 2.92: noise of 2.06 each is half of its square, at which the warning begins.
   EXPECT_EQ(order_warning(three_rows({2.0, 2.0, 2.0}), 3), "");
   EXPECT_EQ(order_warning(three_rows({2.1, 2.1, 2.1}), 3),
-            "The order of the first 3 rows is mostly chance: their scores differ by 2.92 (standard deviation) and are "
-            "known to 2.10 each; a smaller --error tells more.");
+            "The order of the first 3 rows is mostly chance: their scores spread by 2.92 (standard deviation), "
+            "standard error 2.10 each; ask for a smaller error.");
   EXPECT_EQ(order_warning(three_rows({9.0, 9.0, 9.0}), 1), "") << "one row has no order";
   auto equal = three_rows({9.0, 9.0, 9.0});
   equal.labels = torch::zeros({3, 2}, torch::kInt64);

@@ -5,7 +5,7 @@
 namespace segre {
 namespace {
 
-// 90 rows: labels 0 and 1 of the first two columns never meet, the third is 0 throughout or splits each group in three.
+// 90 rows: labels 0 and 1 of the first two columns never pair, the third is 0 throughout or splits each group in three.
 torch::Tensor training() {
   auto rows = torch::zeros({90, 3}, torch::kInt64);
   rows.slice(0, 45).select(1, 0).fill_(1);
@@ -31,7 +31,7 @@ TEST(RarePairs, ARowAsAllOthersHasNone) {
 }
 
 TEST(RarePairs, OneThatChanceExplainsIsNone) {
-  // Three pairs, so that exp(-expected) has to be below 0.05 / 3: of 16 rows 4 are expected, of 20 rows 5.
+  // Three pairs, so exp(-expected) must be below 0.05 / 3: 4 of 16 rows are expected, 5 of 20 rows.
   const auto some = [](int64_t each) {
     return torch::cat({torch::zeros({each, 3}, torch::kInt64), torch::ones({each, 3}, torch::kInt64)});
   };

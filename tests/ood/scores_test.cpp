@@ -4,6 +4,7 @@
 #include "segre/data/label_counts.h"
 #include "segre/likelihood/free_bound.h"
 #include "segre/ood/verdict.h"
+#include "segre/path/e_geodesic.h"
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
@@ -46,7 +47,7 @@ double auroc_of(const std::vector<ScoreResult>& results, const std::string& key)
   fail("no result ", key);
 }
 
-// Nats that are a share of those of the item's own frequency, with a scatter of a tenth.
+// A share of the nats at the item's own frequency, with a scatter of a tenth.
 torch::Tensor nats_of(const torch::Tensor& labels, double share, uint64_t seed) {
   const auto own = simple_models(image(), torch::ones({128}, torch::kInt64))[2];
   return share * own.of(labels) * (0.1 * test::noise({labels.size(0)}, seed)).exp();
@@ -118,7 +119,7 @@ TEST(OutsideScores, AnItemOfOneLabelHasFiniteScores) {
 TEST(OutsideScores, SimpleItemsOfTheWrongKindHideFromNatsAndNotFromTheRecommendedScore) {
   const OutsideScores make = calibrated();
   const auto inside = images(300, 0.1, 0.5, 30);
-  const auto thin = images(300, 0.03, 0.12, 40);  // costs half as much again as it should, and yet less
+  const auto thin = images(300, 0.03, 0.12, 40);  // costs 1.5 times what it should, yet less than inside
   const auto results = compare(make(inside, nats_of(inside, 0.2, 32)), make(thin, nats_of(thin, 0.3, 42)));
   EXPECT_LT(auroc_of(results, "nats"), 0.3);
   EXPECT_GT(auroc_of(results, "recommended"), 0.95);
@@ -152,11 +153,11 @@ TEST(OutsideScores, ATableHasNoScoresThatWereMadeForPictures) {
   for (const Score& score : scores) keys.push_back(score.key);
   EXPECT_EQ(keys, (std::vector<std::string>{"recommended", "nats", "ratio_independent", "typicality", "uncommon",
                                             "independent"}));
-  // How surprising the combination is: the labels by themselves are taken off.
+  // How surprising the combination is: the surprise of the single labels is subtracted.
   const auto independent = simple_models(space, counts)[0].of(train);
   EXPECT_LT(test::max_difference(named(scores, "recommended").values, nats - independent), 1e-12);
   EXPECT_TRUE(torch::equal(make.recommended_error(nats, 0.1 * nats), 0.1 * nats)) << "counted shares have no noise";
-  EXPECT_TRUE(make.how_recommended().starts_with("The recommended score is the row's nats less those of independent"));
+  EXPECT_TRUE(make.how_recommended().starts_with("The recommended score is the row's nats minus those of independent"));
 }
 
 TEST(OutsideScores, ErrorsOfTheRecommendedScoreAreItsSlopeTimesThoseOfTheNats) {
@@ -198,12 +199,12 @@ TEST(Compare, LeadsAreDifferencesOnTheSameItems) {
   EXPECT_EQ(results[1].lead.high, lead.high);
   EXPECT_GT(lead.low, 0.0) << "the intervals of the two overlap, that of the difference is above 0";
   EXPECT_LT(results[0].roc.low, results[1].roc.high);
-  // A score that points backwards counts as the one that points forwards.
+  // A score that points backwards counts as if it pointed forwards.
   EXPECT_GT(results[2].lead.value, 0.0);
   EXPECT_NEAR(results[2].lead.value, results[0].roc.auroc - (1.0 - results[2].roc.auroc), 1e-12);
   EXPECT_NEAR(results[2].lead.low, lead.low, 0.03);
   EXPECT_NEAR(results[2].lead.high, lead.high, 0.03);
-  // The recommended score leads itself by nothing.
+  // The recommended score has no lead over itself.
   EXPECT_EQ(results[0].lead.value, 0.0);
   EXPECT_EQ(results[0].lead.high, 0.0);
 }
@@ -214,7 +215,7 @@ TEST(Compare, TwoItemsApartAreNotEnoughForAWin) {
       compare({score_of(ScoreFamily::recommended, {1.0, 2.0}), score_of(ScoreFamily::baseline, {7.0, 7.0})},
               {score_of(ScoreFamily::recommended, {3.0, 4.0}), score_of(ScoreFamily::baseline, {7.0, 7.0})});
   EXPECT_EQ(results[1].lead.value, 0.5);
-  EXPECT_TRUE(verdict(results).starts_with("NOT TOLD APART: the recommended score has AUROC 1.0000 (95% interval "))
+  EXPECT_TRUE(verdict(results).starts_with("NOT SEPARATED: the recommended score has AUROC 1.0000 (95% interval "))
       << verdict(results);
 }
 

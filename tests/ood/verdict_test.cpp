@@ -32,7 +32,7 @@ TEST(Verdict, TheBestBaselineIsTheBestInItsBetterDirection) {
   for (const auto& baselines : {std::vector{ink, edges}, std::vector{edges, ink}})
     EXPECT_EQ(verdict({ours, baselines[0], baselines[1]}),
               "A BASELINE WINS: 'ink' 0.0200 (0.9800 reversed) needs no model and is better than the recommended "
-              "score, 0.9500, by 0.0300 (95% interval 0.0200 to 0.0400); its direction was seen only with the outside "
+              "score, 0.9500, by 0.0300 (95% interval 0.0200 to 0.0400); its direction is known only from the outside "
               "data.");
   EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.9),
                      result(ScoreFamily::baseline, "edges", 0.6, {0.3, 0.25, 0.35}),
@@ -44,26 +44,26 @@ TEST(Verdict, TheBestBaselineIsTheBestInItsBetterDirection) {
 TEST(Verdict, ADifferenceWithinItsIntervalIsNotAWin) {
   EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.505),
                      result(ScoreFamily::baseline, "ink", 0.501, {0.004, -0.02, 0.028})}),
-            "NO DIFFERENCE to a baseline that 1000 inside and 500 outside items can show: the recommended score has "
+            "NO DETECTABLE DIFFERENCE from a baseline in 1000 inside and 500 outside items: the recommended score has "
             "AUROC 0.5050, 'ink' 0.5010 needs no model; the lead is 0.0040 (95% interval -0.0200 to 0.0280).");
-  // Nor one to the other side.
+  // Nor is a difference in the other direction.
   EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.95),
                      result(ScoreFamily::baseline, "ink", 0.04, {-0.01, -0.03, 0.01}),
                      result(ScoreFamily::baseline, "edges", 0.8, {0.15, 0.12, 0.18})}),
-            "NO DIFFERENCE to a baseline that 1000 inside and 500 outside items can show: the recommended score has "
+            "NO DETECTABLE DIFFERENCE from a baseline in 1000 inside and 500 outside items: the recommended score has "
             "AUROC 0.9500, 'ink' 0.0400 (0.9600 reversed) needs no model; the lead is -0.0100 (95% interval -0.0300 to "
-            "0.0100); its direction was seen only with the outside data.");
+            "0.0100); its direction is known only from the outside data.");
 }
 
 TEST(Verdict, ALeadThatIsCertainAndTinyIsNotAWin) {
   EXPECT_EQ(verdict({result(ScoreFamily::recommended, "ours", 0.505),
                      result(ScoreFamily::baseline, "ink", 0.501, {0.004, 0.001, 0.007})}),
-            "HARDLY A DIFFERENCE to a baseline: the recommended score has AUROC 0.5050, 'ink' 0.5010 needs no model; "
-            "the lead, 0.0040 (95% interval 0.0010 to 0.0070), is less than a tenth of what the lesser one gets "
+            "HARDLY ANY DIFFERENCE from a baseline: the recommended score has AUROC 0.5050, 'ink' 0.5010 needs no "
+            "model; the lead, 0.0040 (95% interval 0.0010 to 0.0070), is less than a tenth of what the worse one gets "
             "wrong.");
   EXPECT_TRUE(verdict({result(ScoreFamily::recommended, "ours", 0.8),
                        result(ScoreFamily::baseline, "ink", 0.81, {-0.01, -0.015, -0.005})})
-                  .starts_with("HARDLY A DIFFERENCE"))
+                  .starts_with("HARDLY ANY DIFFERENCE"))
       << "nor is one to the other side";
   // A tenth of what the baseline gets wrong: 0.1 of 0.2.
   EXPECT_TRUE(verdict({result(ScoreFamily::recommended, "ours", 0.82),
@@ -71,8 +71,8 @@ TEST(Verdict, ALeadThatIsCertainAndTinyIsNotAWin) {
                   .starts_with("The recommended score (AUROC 0.8200) beats every baseline"));
   EXPECT_TRUE(verdict({result(ScoreFamily::recommended, "ours", 0.82),
                        result(ScoreFamily::baseline, "ink", 0.8, {0.0199, 0.01, 0.03})})
-                  .starts_with("HARDLY A DIFFERENCE"));
-  // Where little is left to gain, little is much.
+                  .starts_with("HARDLY ANY DIFFERENCE"));
+  // If little is left to gain, a little counts for a lot.
   EXPECT_TRUE(verdict({result(ScoreFamily::recommended, "ours", 0.999),
                        result(ScoreFamily::baseline, "ink", 0.995, {0.004, 0.001, 0.007})})
                   .starts_with("The recommended score (AUROC 0.9990) beats every baseline"));
@@ -83,16 +83,16 @@ TEST(Verdict, AScoreThatGuessesIsCalledSo) {
   ours.roc.low = 0.49;
   ours.roc.high = 0.53;
   EXPECT_EQ(verdict({ours, result(ScoreFamily::baseline, "ink", 0.501, {0.009, 0.001, 0.02})}),
-            "NOT TOLD APART: the recommended score has AUROC 0.5100 (95% interval 0.4900 to 0.5300), and 0.5 is "
+            "NOT SEPARATED: the recommended score has AUROC 0.5100 (95% interval 0.4900 to 0.5300), and 0.5 is "
             "guessing.");
   EXPECT_TRUE(
       verdict({ours, result(ScoreFamily::baseline, "ink", 0.8, {-0.29, -0.3, -0.28})}).starts_with("A BASELINE WINS"));
-  // A score that points backwards loses to guessing, which is no baseline's merit.
+  // A score that points backwards loses to guessing, which is not to the baseline's credit.
   const auto backwards = result(ScoreFamily::recommended, "ours", 0.37);
   auto guess = result(ScoreFamily::baseline, "ink", 0.52, {-0.15, -0.2, -0.1});
   guess.roc.low = 0.48;
   guess.roc.high = 0.56;
-  EXPECT_TRUE(verdict({backwards, guess}).starts_with("NOT TOLD APART: the recommended score has AUROC 0.3700"));
+  EXPECT_TRUE(verdict({backwards, guess}).starts_with("NOT SEPARATED: the recommended score has AUROC 0.3700"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "segre/oracle/joint_oracle.h"
+#include "segre/path/e_geodesic.h"
 
 #include <cmath>
 #include <limits>

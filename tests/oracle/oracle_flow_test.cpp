@@ -1,7 +1,8 @@
 #include <cmath>
 
-#include "segre/flow/stepper.h"
+#include "segre/flow/sampler_kinds.h"
 #include "segre/oracle/joint_oracle.h"
+#include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
@@ -69,7 +70,7 @@ TEST(OracleFlow, ChangeOfVariablesAlongTheFlowGivesTheClosedDensity) {
     const int64_t S = oracle.space().n_coordinates();
     const double t1 = 1.25 * time_of(oracle);
     // State and divergence are carried together; the last column collects the integral.
-    const VelocityField field = [&](const torch::Tensor& x, const torch::Tensor& time) {
+    const FieldFunction field = [&](const torch::Tensor& x, const torch::Tensor& time) {
       const auto v = x.narrow(1, 0, S);
       const double t = time.item<double>();
       return torch::cat({oracle.velocity(v, t), oracle.divergence(v, t).unsqueeze(1)}, 1);
@@ -79,7 +80,7 @@ TEST(OracleFlow, ChangeOfVariablesAlongTheFlowGivesTheClosedDensity) {
     for (int k = 0; k <= kSteps; ++k) times.push_back(t1 * (1.0 - static_cast<double>(k) / kSteps));
     const auto v = tangent_noise(oracle.space(), kPoints);
     const auto start = torch::cat({v, torch::zeros({kPoints, 1}, torch::kFloat64)}, 1);
-    const auto end = integrate(field, start, times, stepper("rk4")).v;
+    const auto end = integrate(field, start, sampler_kind("rk4").plan(oracle.path(), times)).v;
     const auto carried = reference_log_density(oracle.space(), end.narrow(1, 0, S)) + end.select(1, S);
     // Fourth order with 800 steps: measured 1.5e-8, and sixteen times that with half the steps.
     EXPECT_LT(max_difference(carried, oracle.log_density(v, t1)), 1e-7) << oracle.path().name();
@@ -95,7 +96,7 @@ TEST(OracleFlow, FlowCarriesNoiseToTheDistribution) {
   for (int k = 0; k <= 40; ++k) times.push_back(kEnd * k / 40.0);
   const auto u_0 = reference_noise(oracle.space(), {9, Purpose::sampling_noise}, 0, kDraws, torch::kFloat64);
   const auto field = [&](const auto& x, const auto& t) { return oracle.velocity(x, t.template item<double>()); };
-  const auto v = integrate(field, u_0, times, stepper("rk4")).v;
+  const auto v = integrate(field, u_0, sampler_kind("rk4").plan(oracle.path(), times)).v;
   const auto p = test::values_of(oracle.table().p);
   for (int64_t r = 0; r < 4; ++r) {
     // Labeling r = 2 x + y is read from the signs of v.

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "segre/path/e_geodesic.h"
 #include "segre/path/path.h"
 #include "segre/path/path_sample.h"
 #include "segre/space/blocks.h"

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "segre/path/e_geodesic.h"
 #include "segre/simplex/tangent.h"
 #include "tests/support/reference.h"
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "segre/path/e_geodesic.h"
+#include "segre/path/ray.h"
 #include "segre/simplex/lift.h"
 #include "segre/simplex/tangent.h"
 #include "tests/support/reference.h"

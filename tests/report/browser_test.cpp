@@ -1,4 +1,4 @@
-// The demo's report in a real browser. Skipped, with a message, where Chromium is not installed.
+// The demo's report in a real browser. Skipped, with a message, if Chromium is not installed.
 
 #include <cstdio>
 

@@ -91,12 +91,12 @@ TEST(Picture, WhatCannotBeDrawnIsRefused) {
   EXPECT_TRUE(test::contains(test::input_error([&] {
                                draw_label_grid(table, torch::zeros({1, 5}, torch::kInt64), 1);
                              }),
-                             "are drawn of images"));
+                             "only images can be drawn"));
   const Space image = Space::uniform(Layout::image, {100, 100}, 300);
   EXPECT_TRUE(test::contains(test::input_error([&] {
                                write_label_maps(".", image, torch::zeros({1, 10'000}, torch::kInt64), 0);
                              }),
-                             "holds 256 labels"));
+                             "has at most 256 labels"));
   EXPECT_TRUE(test::contains(test::input_error([&] {
                                draw_label_grid(image, torch::full({1, 10'000}, 300, torch::kInt64), 1);
                              }),

@@ -3,12 +3,17 @@
 #include <cmath>
 #include <set>
 
-#include "segre/data/toys.h"
+#include "segre/generate/toys.h"
+#include "segre/net/latent_class.h"
+#include "segre/net/mlp.h"
 #include "segre/oracle/joint_oracle.h"
+#include "segre/path/e_geodesic.h"
+#include "segre/path/ray.h"
 #include "segre/simplex/lift.h"
 #include "segre/space/blocks.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
+#include "tests/support/samplers.h"
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
@@ -23,14 +28,20 @@ using test::Threads;
 
 // Evidence form with an MLP whose last layer is 0: exactly Bayes' rule for independent uniform variables.
 Model uniform_model(const Space& space, std::shared_ptr<const Path> path = make_e_geodesic(0.01)) {
-  return {space, std::move(path), Form::evidence, make_field(space, {.kind = NetKind::mlp, .hidden = {16}}, 1)};
+  NetOptions options;
+  options.kind = "mlp";
+  options.of<MlpOptions>().hidden = {16};
+  return {space, std::move(path), Form::evidence, make_field(space, options, 1)};
 }
 
 // The exact field of the coupled pair as a mixture of two products: each class prefers one label by q, where
 // (q^2 + (1-q)^2)/2 = 0.45.
 Model coupled_model(torch::Device device = torch::kCPU) {
   const Space space = coupled_binary().space;
-  auto field = make_field(space, {.kind = NetKind::latent_class, .classes = 2}, 1);
+  NetOptions options;
+  options.kind = "latent_class";
+  options.of<LatentClassOptions>().classes = 2;
+  auto field = make_field(space, options, 1);
   const double q = 0.5 * (1.0 + std::sqrt(0.8));
   const auto probabilities = torch::tensor({{q, 1 - q, q, 1 - q}, {1 - q, q, 1 - q, q}});
   for (const auto& [name, parameter] : field->parameters()) {
@@ -50,7 +61,7 @@ constexpr int64_t kMany = 200'000;
 
 TEST(Sampler, SampleKDoesNotDependOnTheSplitForAnySampler) {
   const Threads one(1);
-  for (const std::string& name : sampler_names()) {
+  for (const std::string& name : test::sampler_names()) {
     const Sampler sampler(coupled_model(), {.sampler = name}, 7);
     const int64_t rows = sampler.rows_per_block();
     const auto whole = sampler.draw(0, 2 * rows + 100);
@@ -100,7 +111,7 @@ TEST(Sampler, CountsTheEvaluationsOfEachSampler) {
               3 * end)
         << name;
   }
-  // The adaptive one takes six for each attempt and one before, another number for each sample.
+  // The adaptive one takes one evaluation first and six per attempt, a different number for each sample.
   const Sampler adaptive(coupled_model(), {.sampler = "dopri5", .tolerance = 1e-4}, 1);
   std::set<int64_t> counts;
   for (uint64_t k = 0; k < 50; ++k) counts.insert(adaptive.draw(k, 1).n_evaluations);
@@ -137,12 +148,12 @@ TEST(Sampler, TheExactFieldGivesTheCoupledDistribution) {
   }
 }
 
-// A random joint of 2, 3 and 4 labels and its exact flow, which the sampler takes as it takes a model's.
+// A random joint of 2, 3 and 4 labels and its exact flow, which the sampler uses like a model's.
 TEST(Sampler, EverySamplerGivesTheDistributionOfAnExactFlow) {
   const Threads one(1);
   const JointTable table = test::random_joint(test::small_mixed_space());
   const Flow flow = flow_of(JointOracle(table, make_e_geodesic(0.01)));
-  // Steps with which the schemes' own errors are far below what these samples show; sde's falls with the step only.
+  // Enough steps that the schemes' own errors are far below what these samples show; sde's is of first order only.
   const std::pair<const char*, int64_t> enough[] = {{"euler", 200}, {"midpoint", 25},  {"heun", 25},  {"rk4", 10},
                                                     {"ab2", 50},    {"multistep", 50}, {"dopri5", 1}, {"sde", 100}};
   constexpr int64_t kCount = 15'000;
@@ -150,7 +161,7 @@ TEST(Sampler, EverySamplerGivesTheDistributionOfAnExactFlow) {
     const Sampler sampler(flow, {.sampler = name, .steps = steps}, 3);
     EXPECT_LT(std::abs(test::chi_square_sigmas(table, sampler.draw(0, kCount).labels)), kSigmas) << name;
   }
-  // A step of sde that is far too long is seen.
+  // A far too long step of sde is detected.
   const Sampler coarse(flow, {.sampler = "sde", .steps = 2}, 3);
   EXPECT_GT(test::chi_square_sigmas(table, coarse.draw(0, kCount).labels), kSigmas);
 }
@@ -206,12 +217,12 @@ TEST(Sampler, TheSegreReadoutDrawsFromTheStateOnTheManifold) {
   const Threads one(1);
   const EarlyReadout segre(Readout::segre);
   expect_draws(segre);
-  // Another law than Bayes' rule on the same states.
+  // A law other than Bayes' rule on the same states.
   const double difference = (segre.best.mean() - EarlyReadout(Readout::matched).best.mean()).item<double>();
   EXPECT_GT(std::abs(difference), 0.01);
 }
 
-// A flow that leaves its noise as it is but for a factor, the same for every row: what is read out is known to the bit.
+// A flow that only scales its noise, by the same factor in every row: the readout is known to the bit.
 Flow shrinking_flow(const Space& space) {
   const auto path = make_e_geodesic(0.01);
   const FieldFunction zero = [](const torch::Tensor& v, const torch::Tensor&) { return torch::zeros_like(v); };
@@ -249,7 +260,7 @@ TEST(Sampler, CountsUndecidedVariables) {
   const int64_t open = (early.best < kDecided).sum().item<int64_t>();
   EXPECT_GT(open, 0);
   EXPECT_EQ(early.sampler.draw(0, early.sampler.rows_per_block()).n_undecided, open);
-  // At the decision time labels err with chance 1e-5 at most; 99% certainty is missed a few hundred times as often.
+  // At the decision time labels err with chance at most 1e-5; 99% certainty is missed a few hundred times as often.
   const auto decided = Sampler(uniform_model(test::mixed_space()), {}, 5).draw(0, 4000);
   EXPECT_LT(decided.n_undecided, decided.labels.numel() / 100);
 }
@@ -311,7 +322,7 @@ TEST(Sampler, TheRayHasNoEnd) {
 
 TEST(Sampler, GraphsGiveTheSamplesOfTheCpuForAnySampler_CUDA) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
-  for (const std::string& name : sampler_names())
+  for (const std::string& name : test::sampler_names())
     for (const Stop stop : {Stop::decision, Stop::end}) {
       const SampleOptions options{.sampler = name, .steps = 6, .stop = stop};
       const Sampler sampler(coupled_model(torch::kCUDA), options, 7);
@@ -319,7 +330,7 @@ TEST(Sampler, GraphsGiveTheSamplesOfTheCpuForAnySampler_CUDA) {
       // The noise has the same bits; what rounds differently decides a label a few times in ten thousand.
       const auto expected = Sampler(coupled_model(), options, 7).draw(0, 2000).labels;
       EXPECT_LT((labels != expected).to(torch::kFloat64).mean().item<double>(), 2e-3) << name;
-      // Replays and plain calls, the same samples in other requests.
+      // Replays and plain calls, the same samples in different requests.
       EXPECT_TRUE(torch::equal(sampler.draw(300, 900).labels, labels.slice(0, 300, 1200))) << name;
     }
 }
@@ -331,8 +342,8 @@ TEST(Sampler, NoSamplesAreAnEmptyTable) {
 TEST(Sampler, RefusesToDrawLessThanNothing) {
   const Sampler sampler(uniform_model(test::binary_space(2)), {}, 1);
   EXPECT_EQ(sampler.draw(0, 0).labels.sizes(), (std::vector<int64_t>{0, 2}));
-  EXPECT_EQ(input_error([&] { sampler.draw(0, -5); }), "-5 samples were asked for, 0 or more were expected");
-  EXPECT_EQ(input_error([&] { sampler.trajectories(0); }), "0 trajectories were asked for, 1 or more were expected");
+  EXPECT_EQ(input_error([&] { sampler.draw(0, -5); }), "-5 samples requested, expected 0 or more");
+  EXPECT_EQ(input_error([&] { sampler.trajectories(0); }), "0 trajectories requested, expected 1 or more");
 }
 
 }  // namespace

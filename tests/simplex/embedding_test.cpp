@@ -47,7 +47,7 @@ TEST(Embedding, AtLabelingsPicksFromTheWholeTable) {
 TEST(Embedding, KeepsLogarithmsWhereProductsVanish) {
   const Space space = Space::uniform(Layout::sequence, {2000}, 2);
   const auto labels = torch::zeros({1, 2000}, torch::kInt64);
-  // 2,000 fair coins: probability 2^-2000 is no float64, its logarithm is.
+  // 2,000 fair coins: probability 2^-2000 is not a float64, its logarithm is.
   EXPECT_NEAR(log_segre_at(space, torch::zeros({1, 4000}, torch::kFloat64), labels).item<double>(),
               -2000.0 * std::log(2.0), 1e-9);
 }

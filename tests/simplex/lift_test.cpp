@@ -60,7 +60,7 @@ TEST(Lift, InverseReturnsThePoint) {
 TEST(Lift, LogarithmStaysExactWhereSinglePrecisionProbabilitiesVanish) {
   const Space space = Space::uniform(Layout::sequence, {1}, 2);
   const auto v = torch::tensor({{80.0f, -80.0f}});
-  EXPECT_EQ(lift(space, v)[0][1].item<float>(), 0.0f);  // e^-160 has no float32: why the state is v
+  EXPECT_EQ(lift(space, v)[0][1].item<float>(), 0.0f);  // e^-160 is 0 in float32, so the state is v
   const auto log_W = log_lift(space, v);
   EXPECT_FLOAT_EQ(log_W[0][1].item<float>(), -160.0f);
   const auto mixed = mixed_space();

@@ -25,7 +25,7 @@ TEST(Tangent, ProjectionIsIdempotentAndSelfAdjoint) {
   const auto x = noise({4, space.n_coordinates()});
   const auto y = noise({4, space.n_coordinates()}, 2);
   const auto projected = project(space, x);
-  EXPECT_GT(max_difference(projected, x), 0.1);  // it does something
+  EXPECT_GT(max_difference(projected, x), 0.1);  // it has an effect
   EXPECT_LT(max_difference(project(space, projected), projected), kRounding);
   EXPECT_LT(max_difference((y * projected).sum(-1), (project(space, y) * x).sum(-1)), kRounding);
 }

@@ -92,7 +92,7 @@ TEST(Bins, DrawUniformly) {
   EXPECT_EQ((Bins{Unit::number, {0, 1}, Bins::kAnyDecimals}).draw(0, 0.375), "0.375");
 }
 
-// Of any finite edges: what is drawn from a bin is found in it again.
+// For any finite edges: a value drawn from a bin falls into the same bin.
 TEST(Bins, FindWhatTheyDraw) {
   const Bins strange[] = {
       ages(),
@@ -136,17 +136,17 @@ TEST(Bins, OfADamagedFileAreRefused) {
     return input_error([&] { Bins::from_json(nlohmann::json::parse(text)).check("variable a"); });
   };
   EXPECT_EQ(error(R"({"unit": "mile", "edges": [0, 1], "decimals": 0})"),
-            "bins of unknown unit 'mile'; number, day, minute or second was expected");
+            "unknown bin unit 'mile'; number, day, minute or second was expected");
   EXPECT_EQ(error(R"({"unit": "number", "edges": [0], "decimals": 0})"),
             "variable a: bins with 1 edges, at least 2 were expected");
   EXPECT_EQ(error(R"({"unit": "number", "edges": [0, 2, 2, 3], "decimals": 0})"),
-            "variable a: an edge of bins is 2 after 2, a larger one was expected");
+            "variable a: a bin edge is 2 after 2, a larger one was expected");
   EXPECT_EQ(error(R"({"unit": "number", "edges": [0, "x"], "decimals": 0})"),
-            "an edge of bins is of type string, a number was expected");
+            "a bin edge is of type string, a number was expected");
   EXPECT_EQ(error(R"({"unit": "number", "edges": [0, 1], "decimals": 16})"),
-            "variable a: bins of numbers with 16 decimals, 0 to 15 were expected");
+            "variable a: numeric bins with 16 decimals, 0 to 15 were expected");
   EXPECT_EQ(error(R"({"unit": "day", "edges": [0, 1e300]})"),
-            "variable a: an edge of bins is 1e+300, a date of the years 1 to 9999 was expected");
+            "variable a: a bin edge is 1e+300, a date of the years 1 to 9999 was expected");
 }
 
 }  // namespace

@@ -247,7 +247,7 @@ TEST(Space, MoreCoordinatesThanAnyMemoryHoldsAreRefused) {
   EXPECT_EQ(Space::uniform(Layout::image, {65'536, 65'536}, 1).n_coordinates(), kMaxCoordinates);
   const std::vector<Variable> many(65'537, Variable{"", kMaxLabels, {}});
   EXPECT_EQ(input_error([&] { Space::table(many); }),
-            "a table of 65537 variables with more than 4294967296 labels in all");
+            "a table of 65537 variables has more than 4294967296 labels in total");
 }
 
 std::string json_error(const std::string& text) {

@@ -6,7 +6,7 @@
 
 namespace segre::test {
 
-/// While alive, this process can write no file beyond `bytes`: writes are cut there and then fail, as on a full disk
+/// While alive, this process cannot write files beyond `bytes`: writes are cut there and then fail, as on a full disk
 /// but with "File too large".
 class FullDisk {
  public:

@@ -8,7 +8,7 @@
 
 namespace segre::test {
 
-/// An HTTP server on this machine that holds one file and misbehaves on demand, for tests of downloads.
+/// An HTTP server on this machine that serves one file and misbehaves on demand, for tests of downloads.
 class HttpServer {
  public:
   enum class Manner {
@@ -26,7 +26,7 @@ class HttpServer {
 
   /// The address of the file.
   std::string url() const;
-  /// The Range headers of all requests so far, "" where there was none.
+  /// The Range headers of all requests so far, "" if there was none.
   std::vector<std::string> ranges() const;
 
  private:

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <iostream>
+
+#include "segre/core/log.h"
 #include "segre/core/torch.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   at::set_num_threads(1);  // CTest runs two at a time; tests about threads ask for more (support/threads.h)
+  segre::send_log_to(&std::cerr);
   return RUN_ALL_TESTS();
 }

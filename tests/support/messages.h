@@ -5,11 +5,11 @@
 #include <exception>
 #include <string>
 
-// What tests of error messages need beside input_error().
+// Helpers for tests of error messages, besides input_error().
 
 namespace segre::test {
 
-/// The message of whatever exception `action` throws; "" where it throws none.
+/// The message of whatever exception `action` throws; "" if it throws none.
 template <class Action>
 std::string any_error(Action&& action) {
   try {
@@ -26,7 +26,7 @@ inline testing::AssertionResult contains(const std::string& text, const std::str
   return testing::AssertionFailure() << "'" << part << "' is not in '" << text << "'";
 }
 
-/// What follows `prefix` in a message; the test fails where the message does not start with it.
+/// What follows `prefix` in a message; the test fails if the message does not start with it.
 inline std::string after(const std::string& prefix, std::string message) {
   EXPECT_TRUE(message.starts_with(prefix)) << message;
   return message.erase(0, prefix.size());

@@ -42,7 +42,7 @@ Program::Program(const Arguments& arguments, const std::string& out)
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out_.c_str(), kNewFile, 0600);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, (folder_ / "err").c_str(), kNewFile, 0600);
-  // Tests in the background of a script would hand on that SIGINT is ignored.
+  // Tests in the background of a script would pass on an ignored SIGINT.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t defaults;

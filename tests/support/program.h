@@ -12,7 +12,7 @@
 namespace segre::test {
 
 struct ProgramResult {
-  int exit_code;  ///< -signal where a signal ended it
+  int exit_code;  ///< -signal if a signal ended it
   std::string out;
   std::string err;
 };
@@ -22,9 +22,9 @@ using Arguments = std::vector<std::string>;
 /// The program, running on one thread, its output going into files.
 class Program {
  public:
-  /// Starts it; `out` names the file for stdout where the test wants a special one.
+  /// Starts it; `out` names the file for stdout if the test needs a special one.
   explicit Program(const Arguments& arguments, const std::string& out = {});
-  /// Kills it if it still runs.
+  /// Kills it if it is still running.
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -38,7 +38,7 @@ class Program {
   pid_t process_ = -1;
 };
 
-/// Runs it to its end.
+/// Runs it to completion.
 ProgramResult run_program(const Arguments& arguments, const std::string& out = {});
 
 /// `first` and then `second`.

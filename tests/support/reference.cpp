@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include "segre/path/e_geodesic.h"
+#include "segre/path/ray.h"
 
 namespace segre::test {
 
@@ -52,7 +54,7 @@ torch::Tensor tangent_frame(const Space& space) {
     const size_t start = columns.size();
     for (int64_t k = 0; k + 1 < c; ++k) {
       Row column(space.n_coordinates(), 0.0);
-      column[first + k] = 1.0;  // e_k - e_last spans T0; earlier columns of this variable are taken off
+      column[first + k] = 1.0;  // e_k - e_last spans T0; earlier columns of this variable are projected out
       column[first + c - 1] = -1.0;
       for (size_t m = start; m < columns.size(); ++m) {
         double product = 0.0;
@@ -128,7 +130,7 @@ void to_double(const Field& field) {
 
 double gradient_error(const Field& field, const std::function<double()>& loss, double shift) {
   const torch::NoGradGuard no_grad;
-  std::vector<Row> gradients;  // taken first: evaluating the loss may add to them
+  std::vector<Row> gradients;  // copied first: evaluating the loss may add to them
   for (const auto& [name, parameter] : field.parameters())
     gradients.push_back(parameter.grad().defined() ? values_of(parameter.grad()) : Row(parameter.numel(), 0.0));
   double worst = 0.0;

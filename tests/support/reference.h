@@ -8,7 +8,7 @@
 #include "segre/path/path.h"
 #include "tests/support/support.h"
 
-// Independent computations that formulas are held against: explicit loops over labels in plain doubles, and finite
+// Independent computations to compare formulas with: explicit loops over labels in plain doubles, and finite
 // differences. Nothing here calls the code under test beyond Space's counts and Path's coefficients.
 
 namespace segre::test {
@@ -36,15 +36,15 @@ std::vector<TimedPath> both_paths();
 
 /// Vectors of T0 [count, S]: noise less its mean per variable, taken by loops.
 torch::Tensor tangent_noise(const Space& space, int64_t count, uint64_t seed = 1, double scale = 1.0);
-/// An orthonormal basis of T0 as columns [S, n_dims], by Gram and Schmidt.
+/// An orthonormal basis of T0 as columns [S, n_dims], by Gram-Schmidt.
 torch::Tensor tangent_frame(const Space& space);
-/// Labels drawn without any law in mind, [count, n].
+/// Arbitrary labels, [count, n].
 torch::Tensor some_labels(const Space& space, int64_t count, uint64_t seed = 1);
 
 /// u_beta by loops.
 Row corner_by_loops(const Space& space, const Path& path, const std::vector<int64_t>& labels);
 
-/// What the path of a joint distribution says at v, by loops over all labelings of the table.
+/// The path of a joint distribution at v, by loops over all labelings of the table.
 struct Exact {
   double log_density;
   Row posterior;  ///< per labeling
@@ -53,10 +53,10 @@ struct Exact {
 };
 Exact exact_by_loops(const JointTable& table, const Path& path, const Row& v, double t);
 
-/// Turns a field's parameters and buffers into float64, so that finite differences are worth something.
+/// Turns a field's parameters and buffers into float64, so that finite differences are accurate.
 void to_double(const Field& field);
 /// Largest |gradient - central difference| over all parameters. `loss` is evaluated at shifted parameters;
-/// the gradients must lie in the parameters already.
+/// the parameters must already hold the gradients.
 double gradient_error(const Field& field, const std::function<double()>& loss, double shift);
 
 /// A network whose output is one learned row, whatever it is shown; remembers what it was shown.

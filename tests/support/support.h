@@ -10,7 +10,7 @@
 #include "segre/data/joint_table.h"
 #include "segre/space/space.h"
 
-// What many tests need: seeded noise, spaces and joints to try laws on, scratch folders, messages of exceptions.
+// Shared test helpers: seeded noise, spaces and joints to try laws on, scratch folders, messages of exceptions.
 
 namespace segre::test {
 
@@ -48,7 +48,7 @@ double thread_seconds();
 /// Writes a text file.
 void write_text(const std::filesystem::path& path, const std::string& text);
 
-/// The message of the InputError that `action` throws; "" where it throws none.
+/// The message of the InputError that `action` throws; "" if it throws none.
 template <class Action>
 std::string input_error(Action&& action) {
   try {

@@ -1,17 +1,18 @@
 #include <cmath>
 
+#include "segre/net/net_kinds.h"
 #include "segre/net/unet.h"
 #include "segre/train/adam.h"
 #include "tests/support/support.h"
 
-// Adam on parameters that are shorter than the weights it learns.
+// Adam on parameters with fewer bits than the weights it learns.
 
 namespace segre {
 namespace {
 
 using test::noise;
 
-// A network whose convolutions have become bfloat16 after Adam took its weights, as training on CUDA does it.
+// A network whose convolutions have become bfloat16 after Adam took its weights, as in training on CUDA.
 struct Reduced {
   UNetField field;
   Adam adam;

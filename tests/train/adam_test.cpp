@@ -103,7 +103,7 @@ TEST(Adam, AGradientOfZeroIsNoTroubleForTheClip) {
   EXPECT_TRUE(torch::equal(list[0].second.detach(), before));
 }
 
-// The fused pass walks over memory; a gradient that lies in another order must not be paired wrongly.
+// The fused pass walks over memory; a gradient with a different memory order must not be paired wrongly.
 TEST(Adam, MemoryOrderDoesNotMatter) {
   const auto start = noise({4, 3, 3, 3}, 1, torch::kFloat32);
   const auto plain = start.clone().requires_grad_(true);

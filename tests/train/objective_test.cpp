@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "segre/core/error.h"
+#include "segre/net/mlp.h"
+#include "segre/net/net_kinds.h"
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
@@ -23,13 +25,13 @@ constexpr double kDifferenceTol = 1e-6;
 
 NetOptions small_mlp() {
   NetOptions options;
-  options.kind = NetKind::mlp;
-  options.hidden = {6};
+  options.kind = "mlp";
+  options.of<MlpOptions>().hidden = {6};
   options.time_features = 1;
   return options;
 }
 
-// A small network with no zero weights, in float64 where asked.
+// A small network with no zero weights, in float64 if asked for.
 std::shared_ptr<Field> random_field(const Space& space, bool wide) {
   const auto field = make_field(space, small_mlp(), 1);
   if (wide) test::to_double(*field);

@@ -47,7 +47,7 @@ TEST(Schedule, FallsSteadilyAfterWarmup) {
     ASSERT_GT(learning_rate(options, step, kSteps), learning_rate(options, step + 1, kSteps)) << step;
 }
 
-// Else the training would end while the rate still rises.
+// Otherwise training would end while the rate is still rising.
 TEST(Schedule, AWarmupThatDoesNotFitTakesATenthOfTheSteps) {
   for (const int64_t warmup : {100, 200}) {
     const ScheduleOptions options{kRate, warmup, ScheduleKind::cosine};
@@ -57,7 +57,7 @@ TEST(Schedule, AWarmupThatDoesNotFitTakesATenthOfTheSteps) {
     EXPECT_LT(learning_rate(options, 99, 100), 1e-3 * kRate);
     EXPECT_NEAR(learning_rate(options, 150, 100), 0.0, kRounding);
   }
-  // Just shorter than the training, it is as asked for; of a few steps there is no tenth.
+  // A warmup just shorter than the training is kept as asked for; a few steps have no tenth.
   EXPECT_NEAR(learning_rate({kRate, 99, ScheduleKind::cosine}, 0, 100), kRate / 99, kRounding);
   EXPECT_EQ(learning_rate({kRate, 99, ScheduleKind::cosine}, 0, 3), kRate);
 }

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "segre/oracle/joint_oracle.h"
+#include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
+#include "segre/path/ray.h"
 #include "segre/simplex/tangent.h"
 #include "segre/space/blocks.h"
 #include "tests/support/reference.h"
@@ -26,7 +28,7 @@ TimeLaw::Draw draw(const TimeLaw& law, uint64_t first_item, int64_t count) {
   return {t.to(torch::kFloat64), weight.to(torch::kFloat64)};
 }
 
-// An information law that has learned that all error lies in a window of times.
+// An information law that has learned that all error is in a window of times.
 TimeLaw learned(double from, double to, bool reweight, std::shared_ptr<const Path> path = line()) {
   TimeLaw law(TimeLawKind::information, std::move(path), kT1, reweight);
   for (uint64_t batch = 0; batch < 1000; ++batch) {
@@ -57,7 +59,7 @@ TEST(TimeLaw, EachItemHasItsOwnStratum) {
   for (const TimeLawKind kind : {TimeLawKind::uniform, TimeLawKind::decision, TimeLawKind::information}) {
     const TimeLaw law(kind, line(), kT1);  // unlearned, the information law is uniform too
     const auto t = test::values_of(draw(law, 7, 100).t);
-    constexpr double kSingle = 1e-6;  // times are made in float32
+    constexpr double kSingle = 1e-6;  // times are computed in float32
     for (size_t b = 0; b < t.size(); ++b) {
       EXPECT_GE(t[b], law.t_max() * static_cast<double>(b) / 100.0 - kSingle);
       EXPECT_LE(t[b], law.t_max() * static_cast<double>(b + 1) / 100.0 + kSingle);
@@ -90,7 +92,7 @@ TEST(TimeLaw, InformationLawLooksWhereTheErrorIs) {
   const double to = 0.3 * kT1;
   const auto t = draw(learned(from, to, false), 0, kCount).t;
   EXPECT_GT(share_within(t, from - kT1 / 64, to + kT1 / 64), 0.85);  // a tenth stays uniform
-  EXPECT_GT(share_within(t, 0.5 * kT1, kT1), 0.04);                  // and so half of it lies in the upper half
+  EXPECT_GT(share_within(t, 0.5 * kT1, kT1), 0.04);                  // so half of it is in the upper half
 }
 
 TEST(TimeLaw, InformationIsErrorTimesTheGrowthOfTheSignal) {
@@ -105,7 +107,7 @@ TEST(TimeLaw, InformationIsErrorTimesTheGrowthOfTheSignal) {
 
 TEST(TimeLaw, WeightsMakeUpForTheLaw) {
   const auto [t, weight] = draw(learned(0.2 * kT1, 0.3 * kT1, true), 0, kCount);
-  EXPECT_GT(weight.std().item<double>(), 0.5);  // there is something to make up for
+  EXPECT_GT(weight.std().item<double>(), 0.5);  // there is something to correct
   EXPECT_LE(weight.max().item<double>(), 10.0 * (1 + 1e-6));
   // Means over uniform times; stratified, so that errors are of the order of one item's weight.
   constexpr double kStratifiedTol = 10.0 / kCount;
@@ -169,7 +171,7 @@ TEST(TimeLaw, NatsOfAnExactModelAreTheEntropyOfTheData) {
       const auto labels = data.draw({1, Purpose::training_data}, step * kBatch, kBatch);
       const auto x =
           sample_path(oracle.space(), oracle.path(), labels, t, {1, Purpose::probe}, step * kBatch, WithVelocity::no);
-      // The oracle wants one time; its posterior depends on v and t through the evidence alone.
+      // The oracle takes one time; its posterior depends on v and t through the evidence alone.
       const auto hot = one_hot(oracle.space(), oracle.table().labelings, torch::kFloat64);
       const auto e = x.v_t * evidence_scale(oracle.space(), oracle.path(), t);
       const auto D = mean_corner(oracle.space(), oracle.path(), (e.mm(hot.t()) + p.log()).softmax(1).mm(hot));
@@ -200,11 +202,11 @@ TEST(TimeLaw, ACheckpointsSpreadOfAnotherShapeIsRefused) {
   const auto good = torch::ones({64}, torch::kFloat64);
   EXPECT_EQ(error(good, good), "");
   EXPECT_EQ(error(torch::ones({3}), good),
-            "the checkpoint's tensor time_law.sum has shape [3], 64 finite numbers were expected");
+            "the checkpoint's tensor time_law.sum has shape [3], expected 64 finite numbers");
   EXPECT_EQ(error(good, torch::ones({0})),
-            "the checkpoint's tensor time_law.mass has shape [0], 64 finite numbers were expected");
+            "the checkpoint's tensor time_law.mass has shape [0], expected 64 finite numbers");
   EXPECT_EQ(error(torch::ones({8, 8}), good),
-            "the checkpoint's tensor time_law.sum has shape [8, 8], 64 finite numbers were expected");
+            "the checkpoint's tensor time_law.sum has shape [8, 8], expected 64 finite numbers");
   EXPECT_NE(error(good * std::numeric_limits<double>::quiet_NaN(), good), "");
 }
 

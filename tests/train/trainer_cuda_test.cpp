@@ -1,11 +1,12 @@
-// Trainer on CUDA against the CPU's with the same seed: the first steps run as they are, the others as a replayed
-// graph.
+// Trainer on CUDA compared with the CPU at the same seed: the first steps run directly, the others as a replayed graph.
 
 #include <cmath>
 #include <functional>
 #include <limits>
 
 #include "segre/experiment/experiment.h"
+#include "segre/net/mlp.h"
+#include "segre/net/unet.h"
 #include "segre/train/trainer.h"
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"
@@ -15,9 +16,9 @@ namespace {
 
 using test::contains;
 
-constexpr int kSteps = 12;  // three as they are, nine replayed
+constexpr int kSteps = 12;  // three run directly, nine replayed
 
-// TF32 has 10 bits, float32 23: switched off, so that the tolerance below means rounding and nothing else.
+// TF32 has 10 bits, float32 23: switched off, so that the tolerance below covers rounding and nothing else.
 class FullFloat32 {
  public:
   FullFloat32()
@@ -43,16 +44,16 @@ struct Case {
   double tolerance;  // relative, of losses
 };
 
-// Sums of some 1e4 float32 in another order differ by 1e-5 of their size; Adam's steps have the size of the learning
-// rate whatever the gradient's, which over a dozen of them makes a little more of it.
+// Sums of some 1e4 float32 in a different order differ by 1e-5 of their size; Adam's steps have the size of the
+// learning rate whatever the gradient's, so a dozen of them amplify this a little.
 constexpr double kFloat32 = 1e-3;
 // bfloat16 has 8 bits, 4e-3, in each of a dozen layers.
 constexpr double kBFloat16 = 3e-2;
 
 Experiment mlp() {
   Experiment e;
-  e.net.kind = NetKind::mlp;
-  e.net.hidden = {32, 32};
+  e.net.kind = "mlp";
+  e.net.of<MlpOptions>().hidden = {32, 32};
   e.train.batch = 64;
   e.train.steps = kSteps;
   e.train.schedule = {.lr = 3e-3, .warmup = 4, .kind = ScheduleKind::cosine};
@@ -62,13 +63,13 @@ Experiment mlp() {
 
 Experiment unet(NetPrecision precision) {
   Experiment e = mlp();
-  e.net.kind = NetKind::unet;
-  // With 32 channels a norm has one per group and takes away every shift: the gradients of shifts would be rounding and
-  // nothing else, which Adam makes steps of the full rate of, on each device its own.
-  e.net.unet.channels = 64;
-  e.net.unet.channel_mult = {1, 2};
-  e.net.unet.res_blocks = 1;
-  e.net.unet.attention_at = {4};
+  e.net.kind = "unet";
+  // With 32 channels a norm has one per group and removes every shift: the gradients of shifts would be pure rounding,
+  // which Adam turns into steps of the full rate, different on each device.
+  e.net.of<UNetOptions>().channels = 64;
+  e.net.of<UNetOptions>().channel_mult = {1, 2};
+  e.net.of<UNetOptions>().res_blocks = 1;
+  e.net.of<UNetOptions>().attention_at = {4};
   e.net.precision = precision;
   e.train.batch = 16;
   e.train.schedule.lr = 1e-3;
@@ -134,8 +135,8 @@ void expect_close(const std::vector<double>& found, const std::vector<double>& w
   for (size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], wanted[k], tolerance * std::abs(wanted[k])) << k;
 }
 
-// Weights against how far they have come. Adam gives an element whose gradient is all rounding a step of the full rate
-// in either direction, so single elements may differ by as much as they moved; their norm does not.
+// Weights relative to how far they have moved. If an element's gradient is pure rounding, Adam takes a step of the full
+// rate in either direction, so single elements may differ by as much as they moved; their norm does not.
 void expect_close_weights(const NamedTensors& found, const NamedTensors& wanted, const NamedTensors& start,
                           double tolerance) {
   double apart = 0.0;
@@ -158,7 +159,7 @@ TEST(TrainerCuda, StepsAreThoseOfTheCpu_CUDA) {
     Training there(c, torch::kCUDA);
     const auto start = snapshot(here.trainer);
     expect_close(there.steps(kSteps), here.steps(kSteps), c.tolerance);
-    // A tenth of the way in float32; rounding to bfloat16 turns the sign of more of the small gradients.
+    // A tenth of the way in float32; rounding to bfloat16 flips the sign of more of the small gradients.
     expect_close_weights(snapshot(there.trainer), snapshot(here.trainer), start, c.tolerance < kBFloat16 ? 0.1 : 0.5);
     const double nats = here.trainer.nats();  // not a number for the uniform law
     EXPECT_EQ(std::isnan(there.trainer.nats()), std::isnan(nats));
@@ -180,12 +181,12 @@ TEST(TrainerCuda, ResumesWhereItStopped_CUDA) {
     Training second(c, torch::kCUDA, /*weights_seed=*/99);
     second.trainer.load(snapshot(first.trainer));
     EXPECT_EQ(second.trainer.n_steps(), kSteps / 2);
-    // The same work; algorithms chosen anew may add in another order.
+    // The same work; newly chosen algorithms may add in a different order.
     expect_close(second.steps(kSteps / 2), {losses.begin() + kSteps / 2, losses.end()}, c.tolerance);
   }
 }
 
-// A trainer that has captured its step goes on with a state from elsewhere: the graph reads the same memory.
+// A trainer that has captured its step continues from another trainer's state: the graph reads the same memory.
 TEST(TrainerCuda, LoadsAfterTheCapture_CUDA) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
   const FullFloat32 full;
@@ -235,7 +236,7 @@ TEST(TrainerCuda, ADivergedTrainingStopsWithFiniteParameters_CUDA) {
     const auto stopped = snapshot(training.trainer);
     for (const auto& [name, tensor] : stopped)
       EXPECT_TRUE(!name.starts_with("weights.") || tensor.isfinite().all().item<bool>()) << name;
-    // It stays where it is.
+    // Later steps change nothing.
     for (int k = 0; k < 5; ++k) training.trainer.advance();
     const auto later = snapshot(training.trainer);
     for (const auto& [name, tensor] : stopped) {
@@ -245,7 +246,7 @@ TEST(TrainerCuda, ADivergedTrainingStopsWithFiniteParameters_CUDA) {
   }
 }
 
-// The network computes with the rounded weights that belong to the ones learned.
+// The network computes with rounded copies of the learned weights.
 TEST(TrainerCuda, ShortParametersFollowTheirWeights_CUDA) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
   Training training({"unet", unet(NetPrecision::bfloat16), images, kBFloat16}, torch::kCUDA);

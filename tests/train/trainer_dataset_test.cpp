@@ -1,8 +1,11 @@
-// Trainer on items in memory and on images, and how it hands out losses.
+// Trainer on items in memory and on images, and how it reports losses.
 
 #include <cmath>
 
 #include "segre/experiment/experiment.h"
+#include "segre/net/mlp.h"
+#include "segre/net/net_kinds.h"
+#include "segre/net/unet.h"
 #include "segre/train/trainer.h"
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"
@@ -15,9 +18,9 @@ using test::input_error;
 
 Experiment small_unet() {
   Experiment e;
-  e.net.kind = NetKind::unet;
-  e.net.unet.channel_mult = {1};
-  e.net.unet.res_blocks = 1;
+  e.net.kind = "unet";
+  e.net.of<UNetOptions>().channel_mult = {1};
+  e.net.of<UNetOptions>().res_blocks = 1;
   e.train.batch = 16;
   e.train.steps = 30;
   e.train.schedule = {.lr = 3e-3, .warmup = 0, .kind = ScheduleKind::constant};
@@ -26,8 +29,8 @@ Experiment small_unet() {
 
 Experiment small_mlp() {
   Experiment e = small_unet();
-  e.net.kind = NetKind::mlp;
-  e.net.hidden = {16};
+  e.net.kind = "mlp";
+  e.net.of<MlpOptions>().hidden = {16};
   return e;
 }
 
@@ -160,8 +163,7 @@ TEST(TrainerSteps, DataWithoutEndHaveNoEpochs) {
             "train.epochs = 2: the data are drawn without end and have no epochs; set train.steps");
 }
 
-// Shards are an arrangement of the work: three whole ones give the gradient of the whole batch, up to the order of
-// summation.
+// Shards only divide the work: three full ones give the gradient of the whole batch, up to the order of summation.
 TEST(TrainerDataset, ThreeShardsGiveTheGradientOfTheWholeBatch) {
   const test::Threads one(1);
   Experiment e = small_mlp();

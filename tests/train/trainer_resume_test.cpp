@@ -1,6 +1,9 @@
-// Trainer: that a step is a function of its number and the state, for every kind of network and time law.
+// Trainer: a step is a function of its number and the state, for every kind of network and time law.
 
 #include "segre/experiment/experiment.h"
+#include "segre/net/latent_class.h"
+#include "segre/net/mlp.h"
+#include "segre/net/net_kinds.h"
 #include "segre/train/trainer.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
@@ -15,13 +18,13 @@ using test::ScratchFolder;
 using test::Threads;
 
 // A training so small that a step takes no time.
-Experiment tiny(NetKind net, TimeLawKind law) {
+Experiment tiny(const std::string& net, TimeLawKind law) {
   Experiment e;
   e.net.kind = net;
-  e.net.hidden = {8};
-  e.net.classes = 4;
+  e.net.of<MlpOptions>().hidden = {8};
+  e.net.of<LatentClassOptions>().classes = 4;
   e.net.time_features = 2;
-  e.form = net == NetKind::linear ? Form::endpoint : Form::evidence;
+  e.form = net == "linear" ? Form::endpoint : Form::evidence;
   e.train.time_law = law;
   e.train.batch = 32;
   e.train.steps = 8;
@@ -78,14 +81,14 @@ void expect_resumes_to_the_same_bits(const Experiment& e) {
   expect_same_bits(snapshot(second.trainer), snapshot(whole.trainer));
 }
 
-constexpr NetKind kNets[] = {NetKind::linear, NetKind::mlp, NetKind::latent_class};
+const char* const kNets[] = {"linear", "mlp", "latent_class"};
 constexpr TimeLawKind kLaws[] = {TimeLawKind::uniform, TimeLawKind::decision, TimeLawKind::information};
 
 TEST(TrainerResume, GivesTheSameBitsForEveryNetAndTimeLaw) {
   const Threads one(1);
-  for (const NetKind net : kNets)
+  for (const std::string net : kNets)
     for (const TimeLawKind law : kLaws) {
-      SCOPED_TRACE(concat("net ", static_cast<int>(net), ", law ", static_cast<int>(law)));
+      SCOPED_TRACE(concat("net ", net, ", law ", static_cast<int>(law)));
       expect_resumes_to_the_same_bits(tiny(net, law));
     }
 }
@@ -93,15 +96,15 @@ TEST(TrainerResume, GivesTheSameBitsForEveryNetAndTimeLaw) {
 TEST(TrainerResume, GivesTheSameBitsWithBatchNorm) {
   const Threads one(1);
   for (const TimeLawKind law : kLaws) {
-    Experiment e = tiny(NetKind::mlp, law);
-    e.net.batch_norm = true;
+    Experiment e = tiny("mlp", law);
+    e.net.of<MlpOptions>().batch_norm = true;
     expect_resumes_to_the_same_bits(e);
   }
 }
 
 TEST(TrainerResume, GivesTheSameBitsInThePapersForm) {
   const Threads one(1);
-  Experiment e = tiny(NetKind::mlp, TimeLawKind::uniform);
+  Experiment e = tiny("mlp", TimeLawKind::uniform);
   e.form = Form::velocity;
   e.train.objective = Objective::metric;
   expect_resumes_to_the_same_bits(e);
@@ -109,12 +112,12 @@ TEST(TrainerResume, GivesTheSameBitsInThePapersForm) {
 
 TEST(TrainerResume, GivesTheSameBitsOnTwoThreads) {
   const Threads two(2);
-  expect_resumes_to_the_same_bits(tiny(NetKind::mlp, TimeLawKind::information));
+  expect_resumes_to_the_same_bits(tiny("mlp", TimeLawKind::information));
 }
 
 TEST(TrainerResume, TheSeedDecidesEveryBit) {
   const Threads one(1);
-  const Experiment e = tiny(NetKind::mlp, TimeLawKind::information);
+  const Experiment e = tiny("mlp", TimeLawKind::information);
   Training first(e);
   Training same(e);
   Training other(e, /*seed=*/2);
@@ -126,7 +129,7 @@ TEST(TrainerResume, TheSeedDecidesEveryBit) {
 
 TEST(TrainerResume, AfterADivergedStepTheParametersAreThoseBeforeIt) {
   const Threads one(1);
-  Experiment e = tiny(NetKind::mlp, TimeLawKind::decision);
+  Experiment e = tiny("mlp", TimeLawKind::decision);
   e.train.schedule = {.lr = 1e38, .warmup = 0, .kind = ScheduleKind::constant};
   Training training(e);
   std::string message;
@@ -141,11 +144,11 @@ TEST(TrainerResume, AfterADivergedStepTheParametersAreThoseBeforeIt) {
 
 TEST(TrainerResume, AnyParameterThatIsNoNumberIsNoticed) {
   const Threads one(1);
-  const Experiment e = tiny(NetKind::mlp, TimeLawKind::decision);
+  const Experiment e = tiny("mlp", TimeLawKind::decision);
   const size_t count = Training(e).model.field().parameters().size();
   for (size_t k = 0; k < count; ++k) {
     Training training(e);
-    training.steps(2);  // the last layer starts at 0 and lets nothing through before
+    training.steps(2);  // the last layer starts at 0 and lets nothing through until then
     const auto& [name, parameter] = training.model.field().parameters()[k];
     parameter.detach().fill_(std::numeric_limits<float>::quiet_NaN());
     EXPECT_TRUE(contains(test::any_error([&] { training.trainer.step(); }), "nan at step 2;")) << name;
@@ -153,7 +156,7 @@ TEST(TrainerResume, AnyParameterThatIsNoNumberIsNoticed) {
 }
 
 TEST(TrainerResume, CrossEntropyOfAVelocityIsRefused) {
-  Experiment e = tiny(NetKind::mlp, TimeLawKind::uniform);
+  Experiment e = tiny("mlp", TimeLawKind::uniform);
   e.form = Form::velocity;
   EXPECT_EQ(
       input_error([&] { Training training(e); }),
@@ -162,7 +165,7 @@ TEST(TrainerResume, CrossEntropyOfAVelocityIsRefused) {
 }
 
 TEST(TrainerResume, ABatchThatDoesNotFitIsRefusedBeforeItIsMade) {
-  Experiment e = tiny(NetKind::mlp, TimeLawKind::uniform);
+  Experiment e = tiny("mlp", TimeLawKind::uniform);
   e.train.batch = 1'000'000'000'000;
   const auto message = input_error([&] { Training training(e); });
   EXPECT_TRUE(
@@ -171,20 +174,20 @@ TEST(TrainerResume, ABatchThatDoesNotFitIsRefusedBeforeItIsMade) {
 }
 
 TEST(TrainerResume, ACheckpointOfAnotherNetworkIsRefused) {
-  Experiment e = tiny(NetKind::mlp, TimeLawKind::uniform);
+  Experiment e = tiny("mlp", TimeLawKind::uniform);
   Training small(e);
-  e.net.hidden = {9};
+  e.net.of<MlpOptions>().hidden = {9};
   Training large(e);
   EXPECT_TRUE(contains(input_error([&] { large.trainer.load(small.trainer.state()); }), "the checkpoint's tensor "));
-  e.net.kind = NetKind::latent_class;
+  e.net.kind = "latent_class";
   Training other(e);
   EXPECT_TRUE(
       contains(input_error([&] { other.trainer.load(small.trainer.state()); }), "the checkpoint has no tensor "));
 }
 
-// Of several shards, the last one shorter; sums over the batch must come out in one order whoever works on them.
+// Several shards, the last one shorter; sums over the batch must be taken in one order whichever thread does the work.
 TEST(TrainerResume, TheNumberOfThreadsChangesNoBit) {
-  for (const NetKind net : {NetKind::mlp, NetKind::latent_class}) {
+  for (const std::string net : {"mlp", "latent_class"}) {
     Experiment e = tiny(net, TimeLawKind::information);
     e.train.batch = 700;
     NamedTensors wanted;
@@ -201,9 +204,9 @@ TEST(TrainerResume, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
-// Shards are an arrangement of the work: the gradient is that of the whole batch, up to the order of summation.
+// Shards only divide the work: the gradient is that of the whole batch, up to the order of summation.
 TEST(TrainerResume, ShardsGiveTheGradientOfTheWholeBatch) {
-  Experiment e = tiny(NetKind::latent_class, TimeLawKind::decision);
+  Experiment e = tiny("latent_class", TimeLawKind::decision);
   e.train.batch = 700;
   Training training(e);
   const double loss = training.steps(1).front();

@@ -1,4 +1,7 @@
 #include "segre/train/trainer.h"
+#include "segre/net/latent_class.h"
+#include "segre/net/net_kinds.h"
+#include "segre/path/e_geodesic.h"
 
 #include <cmath>
 #include <limits>
@@ -23,8 +26,8 @@ TrainOptions short_run() {
 
 Model small_model(const Space& space, Form form = Form::evidence) {
   NetOptions options;
-  options.kind = form == Form::evidence ? NetKind::latent_class : NetKind::linear;
-  options.classes = 4;
+  options.kind = form == Form::evidence ? "latent_class" : "linear";
+  options.of<LatentClassOptions>().classes = 4;
   return {space, make_e_geodesic(0.01), form, make_field(space, options, kSeed)};
 }
 
@@ -132,7 +135,7 @@ TEST(Trainer, RefusesWhatCannotWork) {
   EXPECT_NE(message.find("a batch of 1125899906842624 items"), std::string::npos) << message;
 }
 
-// A source of a program's own, whose items are always the same labels.
+// A user-defined source whose items always have the same labels.
 class SameItems final : public DataSource {
  public:
   SameItems(Space space, torch::Tensor item) : space_(std::move(space)), item_(std::move(item)) {}
@@ -175,7 +178,7 @@ TEST(Trainer, RefusesDataOfAnotherSpaceThanTheModels) {
   EXPECT_EQ(refusal(test::binary_space(3)), "the data have 3 variables, the model 2");
   EXPECT_EQ(refusal(Space::table({{"a", 3, {}}, {"b", 4, {}}})),
             "variable b has 4 labels in the data and 2 in the model");
-  EXPECT_EQ(refusal(space, 0), "train.batch = 0: at least one item was expected");
+  EXPECT_EQ(refusal(space, 0), "train.batch = 0: expected at least 1");
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <cmath>
 #include "segre/data/shuffle.h"
 
+#include "segre/net/latent_class.h"
+#include "segre/net/net_kinds.h"
+#include "segre/path/e_geodesic.h"
 #include "segre/train/trainer.h"
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
@@ -15,8 +18,8 @@ constexpr int64_t kItems = 500;  // a last part that is shorter than the others
 
 Model small_model(const Space& space, Form form = Form::evidence) {
   NetOptions options;
-  options.kind = form == Form::evidence ? NetKind::latent_class : NetKind::linear;
-  options.classes = 8;
+  options.kind = form == Form::evidence ? "latent_class" : "linear";
+  options.of<LatentClassOptions>().classes = 8;
   return {space, make_e_geodesic(0.01), form, make_field(space, options, kSeed)};
 }
 
@@ -60,8 +63,8 @@ TEST(Validation, LooksAtTheItemsWithTimesAndNoiseOfTheirOwn) {
   const torch::NoGradGuard no_grad;
   for (const auto& [name, parameter] : model.field().parameters()) parameter.copy_(training.trainer.average().at(name));
   model.field().set_training(false);
-  // All items at once, with the streams that are validation's alone: every item in as many rounds as make 512
-  // evaluations, in a stratum of time that is drawn for it.
+  // All items at once, with validation's own streams: every item in enough rounds for 512 evaluations, in a stratum of
+  // time that is drawn for it.
   const RandomStream random{0, Purpose::validation_time};
   const int64_t rounds = (512 + kItems - 1) / kItems;
   const auto u = TimeLaw::uniforms(random, 0, rounds * kItems);
@@ -99,17 +102,17 @@ TEST(Validation, NatsOfALearnedModelAreThoseOfTheItems) {
   Training training;
   training.train();
   const auto found = training.validation(training.trainer.average());
-  // -log p of the very items it looks at.
+  // -log p of exactly the items it evaluates.
   const auto labels = training.source->rows(0, kItems);
   const auto index = (labels * torch::tensor({4, 2, 1}, torch::kInt64)).sum(1);
   const double wanted = -training.table.p.log().index_select(0, index).mean().item<double>();
   // One time per item: the integrand varies along the path by about its mean, 2 nats, which averages out to
-  // 2 / sqrt(500) = 0.09 and less where times are stratified. Three of these.
+  // 2 / sqrt(500) = 0.09 and less if times are stratified. Three of these.
   EXPECT_NEAR(found.nats, wanted, 0.27);
 }
 
-// Items that take hardly any nats and items that take many, half each, in three orders: the order decides the times
-// and the noise that an item meets, and nothing else.
+// Half of the items take hardly any nats, half take many, in three orders: the order decides only the times and the
+// noise that an item gets.
 TEST(Validation, TheOrderOfTheItemsChangesNothingButTheNoise) {
   const Space space = test::binary_space(3);
   const auto p = torch::tensor({0.93, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01}, torch::kFloat64);
@@ -133,7 +136,7 @@ TEST(Validation, TheOrderOfTheItemsChangesNothingButTheNoise) {
   }
 }
 
-// Few items are seen at several times each, so that their nats are theirs and not those of a few times.
+// Few items are evaluated at several times each, so that their nats do not depend on a few times.
 TEST(Validation, AFewItemsAreSeenAtManyTimes) {
   Training training;
   training.train();
@@ -183,7 +186,7 @@ TEST(Validation, RefusesItemsThatAreNotOfTheSpace) {
     return test::input_error([&] { Validation(small_model(space), labels, Objective::cross_entropy, 1.0); });
   };
   EXPECT_EQ(refusal(torch::full({4, 3}, 2, torch::kInt64)), "item 0, variable x1: label 2 where 0 to 1 was expected");
-  EXPECT_EQ(refusal(torch::zeros({0, 3}, torch::kInt64)), "a validation needs held-out items, found none");
+  EXPECT_EQ(refusal(torch::zeros({0, 3}, torch::kInt64)), "validation needs held-out items, found none");
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+#include "cli/options.h"
+
+#include "segre/core/device.h"
+#include "segre/core/error.h"
+
+namespace segre::cli {
+
+void add_device_option(CLI::App& command, std::string& value) {
+  command.add_option("--device", value, "cpu, cuda or cuda:N");
+}
+
+LoadedRun load_named(const std::string& run, const std::string& device, const std::string& checkpoint,
+                     NetPrecision precision) {
+  return load_run(run, parse_device(device, "--device"), parse_checkpoint(checkpoint), precision);
+}
+
+void set_sample_keys(Experiment& experiment, const std::vector<std::string>& set) {
+  auto schema = schema_of(experiment);
+  for (const auto& assignment : set) {
+    if (!assignment.starts_with("sample."))
+      fail_input("--set ", assignment, ": only keys of sample.* can be changed after training");
+    schema.set(assignment, "--set");
+  }
+}
+
+void require_data(const Request& request) {
+  if (request.config.empty() && request.data.empty())
+    fail_input(
+        "nothing to learn: give --data SOURCE, or a CONFIG with data.source; 'segre train --data coupled --out run' is "
+        "an example");
+}
+
+void add_checkpoint_option(CLI::App& command, std::string& value) {
+  command.add_option("--checkpoint", value, "checkpoint of the run: last, or best by validation loss");
+}
+
+Checkpoint parse_checkpoint(const std::string& value) {
+  if (value == "last") return Checkpoint::last;
+  if (value == "best") return Checkpoint::best;
+  fail_input("--checkpoint ", value, ": expected last or best");
+}
+
+uint64_t parse_seed(const std::string& text) {
+  Experiment experiment;
+  schema_of(experiment).set("seed=" + text, "--seed");
+  return static_cast<uint64_t>(experiment.seed);
+}
+
+void require_used(const CLI::App& command, const std::string& option, bool used, const std::string& chosen) {
+  if (!used && command.count(option) > 0) fail_input(option, " is not used with ", chosen);
+}
+
+NetPrecision parse_precision(const std::string& text) {
+  return choose<NetPrecision>(
+      "--precision", text,
+      {{"auto", NetPrecision::automatic}, {"float32", NetPrecision::float32}, {"bfloat16", NetPrecision::bfloat16}});
+}
+
+}  // namespace segre::cli

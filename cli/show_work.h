@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "segre/core/work.h"
+
+namespace segre::cli {
+
+/// Shows progress on stderr while alive: a bar on a terminal, occasional lines elsewhere.
+class WorkDisplay {
+ public:
+  WorkDisplay();
+  ~WorkDisplay();
+  WorkDisplay(const WorkDisplay&) = delete;
+  WorkDisplay& operator=(const WorkDisplay&) = delete;
+
+  /// Update the display; valid while this object lives.
+  WorkCallbacks callbacks();
+
+ private:
+  struct Shown;
+  std::unique_ptr<Shown> shown_;
+};
+
+/// Returns the result of `work` and shows its progress until it is done.
+template <class Work>
+auto with_progress(Work&& work) {
+  WorkDisplay display;
+  return std::forward<Work>(work)(display.callbacks());
+}
+
+}  // namespace segre::cli

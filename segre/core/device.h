@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "segre/core/torch.h"
+
+namespace segre {
+
+/// "cpu", "cuda", "cuda:1" -> device. InputError if this machine or build does not have it; `what` names the user's
+/// option in the message.
+torch::Device parse_device(const std::string& name, const std::string& what = "device");
+
+}  // namespace segre

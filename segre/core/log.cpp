@@ -1,0 +1,34 @@
+#include "segre/core/log.h"
+
+#include <atomic>
+
+namespace segre {
+namespace {
+
+// Discards everything written to it.
+class Nowhere final : public std::streambuf {
+ protected:
+  int_type overflow(int_type c) override { return traits_type::not_eof(c); }
+  std::streamsize xsputn(const char*, std::streamsize count) override { return count; }
+};
+
+std::ostream& silence() {
+  static Nowhere nowhere;
+  static std::ostream stream(&nowhere);
+  return stream;
+}
+
+std::atomic<std::ostream*> g_out{nullptr};
+
+}  // namespace
+
+std::ostream& log_stream() {
+  std::ostream* out = g_out;
+  return out != nullptr ? *out : silence();
+}
+
+void send_log_to(std::ostream* out) { g_out = out; }
+
+void log_note(const std::string& text) { log_stream() << one_line("note: " + text) << '\n'; }
+
+}  // namespace segre

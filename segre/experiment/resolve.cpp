@@ -1,0 +1,62 @@
+#include "segre/experiment/resolve.h"
+
+#include "segre/core/error.h"
+#include "segre/experiment/load_run.h"
+#include "segre/experiment/recipe.h"
+#include "segre/sources/source_kinds.h"
+
+namespace segre {
+namespace {
+
+void apply(const Request& request, Experiment& experiment) {
+  auto schema = schema_of(experiment);
+  if (!request.data.empty()) experiment.data = request.data;
+  for (const auto& assignment : request.set) schema.set(assignment, request.set_called);
+}
+
+Experiment changed(Experiment base, const Request& request) {
+  apply(request, base);
+  if (base.data.empty())
+    fail_input("nothing to learn: data.source is empty; 'segre train --data coupled --out run' is an example");
+  return base;
+}
+
+Experiment asked_before(const RunDirectory& run) {
+  const auto checkpoint = find_checkpoint(run.path(), Checkpoint::last);
+  Experiment experiment;
+  if (std::filesystem::exists(run.config())) {
+    schema_of(experiment).read_file(run.config());
+    return experiment;
+  }
+  const auto description = read_checkpoint(checkpoint);
+  experiment = description.experiment;
+  // A run with a time limit may exceed the steps in its config.
+  experiment.train.steps = std::max(experiment.train.steps, description.step);
+  return experiment;
+}
+
+Experiment read_config(const std::string& path) {
+  Experiment experiment;
+  schema_of(experiment).read_file(path);
+  return experiment;
+}
+
+}  // namespace
+
+Resolved resolve(const Request& request, torch::Device device, double max_seconds) {
+  const Experiment base = request.config.empty() ? Experiment() : read_config(request.config);
+  Resolved out{changed(base, request), nullptr};
+  out.source = open_source(out.experiment.data);
+  if (request.config.empty()) {
+    out.experiment = max_seconds > 0.0 ? fit_recipe(*out.source, device, max_seconds)
+                                       : recipe_for(out.source->space(), out.source->n_items(), device);
+    apply(request, out.experiment);
+  }
+  return out;
+}
+
+Resolved resolve_resumed(const Request& request, const RunDirectory& run) {
+  return {changed(request.config.empty() ? asked_before(run) : read_config(request.config), request), nullptr};
+}
+
+}  // namespace segre

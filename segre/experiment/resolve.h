@@ -1,0 +1,31 @@
+#pragma once
+
+#include "segre/data/source.h"
+#include "segre/experiment/run_directory.h"
+
+namespace segre {
+
+/// A user's request: a config, a source and assignments that override it.
+struct Request {
+  std::string config{};            ///< TOML file; empty: the recipe for the data
+  std::string data{};              ///< source that replaces data.source; empty: the config's
+  std::vector<std::string> set{};  ///< "key=value"
+  std::string set_called = "set";  ///< the user's option for assignments, for messages
+};
+
+/// A fully resolved experiment and its data.
+struct Resolved {
+  Experiment experiment;
+  std::shared_ptr<DataSource> source;  ///< nullptr for a resumed run, which opens its data with the labels of its
+                                       ///< checkpoint
+};
+
+/// Reads the config, or chooses the recipe for the data if there is none, and applies the rest. The recipe depends on
+/// the device and, unless max_seconds is 0, fits the training into that time. InputError if there is nothing to learn.
+Resolved resolve(const Request& request, torch::Device device, double max_seconds = 0.0);
+
+/// The same for a resumed run. Without a config, uses the run's config.toml, which may have been edited by hand, or the
+/// last checkpoint if that file is gone. train_run rejects changes that would make it a different run.
+Resolved resolve_resumed(const Request& request, const RunDirectory& run);
+
+}  // namespace segre

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "segre/flow/integrator.h"
+#include "segre/flow/step.h"
+
+namespace segre {
+
+/// A kind of sampler, which carries states along a flow: everything that the rest of segre knows about it. To add one,
+/// define it in a new file and list it in sampler_kinds.cpp.
+///
+/// In tangent coordinates the group that acts on the assignment manifold is abelian, so the paper's geometric
+/// (Munthe-Kaas) schemes are the plain ones.
+struct SamplerKind {
+  std::string name;  ///< the value of sample.sampler
+  std::string help;  ///< a few words
+  int order = 0;     ///< its error scales with this power of the step length; 0: no fixed order
+  /// Its steps along a grid of times before the path's end, rising or falling, with any spacing. Samplers that do not
+  /// exploit the path ignore it and work for any velocity field.
+  std::function<StepPlan(const Path& path, const std::vector<double>& times)> plan{};
+  /// Used instead of `plan` by a sampler that chooses its own steps from sample.tolerance.
+  std::function<std::unique_ptr<Integrator>(const Flow& flow, const IntegratorOptions& options)> make{};
+  bool deterministic = true;  ///< whether the result depends only on the initial noise
+
+  /// Whether it chooses its own steps.
+  bool adaptive() const { return make != nullptr; }
+};
+
+/// All kinds of samplers.
+const std::vector<SamplerKind>& sampler_kinds();
+
+/// Looks up a kind by name. InputError lists the names if it is unknown.
+const SamplerKind& sampler_kind(const std::string& name);
+
+}  // namespace segre

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+namespace segre {
+
+/// The cost of one item.
+struct NetCost {
+  int64_t n_parameters = 0;
+  double forward_flops = 0;   ///< multiply and add counted as two
+  double training_flops = 0;  ///< forward and backward
+  int64_t n_saved = 0;        ///< numbers kept for the backward pass
+};
+
+}  // namespace segre

@@ -1,0 +1,62 @@
+#include "segre/net/net_kinds.h"
+
+#include "segre/config/kinds.h"
+#include "segre/core/memory.h"
+#include "segre/net/latent_class.h"
+#include "segre/net/linear.h"
+#include "segre/net/mlp.h"
+#include "segre/net/unet.h"
+
+namespace segre {
+
+const std::vector<NetKind>& net_kinds() {
+  static const std::vector<NetKind> all{
+      linear_kind(),
+      mlp_kind(),
+      latent_class_kind(),
+      unet_kind(),
+  };
+  return all;
+}
+
+const NetKind& net_kind(const std::string& name) { return find_kind(net_kinds(), name, "net.kind"); }
+
+void declare_net_keys(ConfigSchema& schema, NetOptions& options) {
+  declare_kind_key(schema, "net.kind", &options.kind, net_kinds(), Later::fixed, "the network");
+  for (const NetKind& kind : net_kinds())
+    if (kind.declare) kind.declare(schema, options);
+  schema.integer("net.time_features", &options.time_features, {0, 1024}, Later::fixed,
+                 "Fourier frequencies of t; 0: no time (mlp, linear)");
+  schema.choice<NetPrecision>(
+      "net.precision", &options.precision,
+      {{"auto", NetPrecision::automatic}, {"float32", NetPrecision::float32}, {"bfloat16", NetPrecision::bfloat16}},
+      Later::free, "numbers of convolutions and attention (unet); auto: bfloat16 on CUDA, float32 on the CPU");
+}
+
+std::shared_ptr<Field> make_field(const Space& space, const NetOptions& options, uint64_t seed) {
+  constexpr double kBytesPerParameter = 5 * 4;  // weight, gradient, two moments, average
+  // For at least one item: state, input, output, scale.
+  constexpr double kBytesPerCoordinate = 4 * 4;
+  const NetKind& kind = net_kind(options.kind);
+  const double n_parameters = kind.count ? kind.count(space, options) : 0.0;
+  const double bytes =
+      kBytesPerParameter * n_parameters + kBytesPerCoordinate * static_cast<double>(space.n_coordinates());
+  require_memory(bytes, concat("a network for the ", space.describe()), torch::kCPU);
+  return kind.make(space, options, seed);
+}
+
+std::string describe_net(const NetOptions& options) {
+  const NetKind& kind = net_kind(options.kind);
+  return kind.describe ? kind.describe(options) : kind.name;
+}
+
+torch::ScalarType compute_type(const NetOptions& options, torch::Device device) {
+  if (options.precision == NetPrecision::bfloat16 && device.is_cpu())
+    fail_input("net.precision = \"bfloat16\" is for CUDA; on the CPU choose \"auto\" or \"float32\"");
+  const bool reduced =
+      options.precision == NetPrecision::bfloat16 ||
+      (options.precision == NetPrecision::automatic && device.is_cuda() && net_kind(options.kind).reducible);
+  return reduced ? torch::kBFloat16 : torch::kFloat32;
+}
+
+}  // namespace segre

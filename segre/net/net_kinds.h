@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "segre/net/field.h"
+#include "segre/net/net_options.h"
+
+namespace segre {
+
+/// A kind of network: everything that the rest of segre knows about it. To add one, define it in a new file and list it
+/// in net_kinds.cpp; docs/extending.md has a worked example.
+struct NetKind {
+  std::string name;  ///< the value of net.kind
+  std::string help;  ///< a few words
+  /// Builds it with weights that depend only on the seed.
+  std::function<std::shared_ptr<Field>(const Space& space, const NetOptions& options, uint64_t seed)> make;
+  /// Declares its config keys, "net.something", bound to its struct in the options.
+  std::function<void(ConfigSchema& schema, NetOptions& options)> declare{};
+  /// Its number of parameters, known before allocating memory. In float64, since the product may overflow an integer.
+  /// If unset, the network's size is not checked beforehand.
+  std::function<double(const Space& space, const NetOptions& options)> count{};
+  /// Describes a network with these options in a few words, "UNet with 32 channels"; if unset, its name is used.
+  std::function<std::string(const NetOptions& options)> describe{};
+  bool evidence_only = false;  ///< works in the evidence form only
+  bool reducible = false;      ///< computes in bfloat16 on CUDA by default
+};
+
+/// All kinds of networks.
+const std::vector<NetKind>& net_kinds();
+
+/// Looks up a kind by name. InputError lists the names if it is unknown.
+const NetKind& net_kind(const std::string& name);
+
+/// Declares net.kind, the shared keys, and the keys of every kind.
+void declare_net_keys(ConfigSchema& schema, NetOptions& options);
+
+/// Builds the network. InputError if it does not fit into memory with its gradients and Adam's moments.
+std::shared_ptr<Field> make_field(const Space& space, const NetOptions& options, uint64_t seed);
+
+/// A short human-readable description of the network.
+std::string describe_net(const NetOptions& options);
+
+/// The number type that the network computes with on a device.
+torch::ScalarType compute_type(const NetOptions& options, torch::Device device);
+
+}  // namespace segre

@@ -1,0 +1,108 @@
+#include "segre/read/column_looks.h"
+
+#include <algorithm>
+
+#include "segre/core/error.h"
+#include "segre/core/text.h"
+#include "segre/core/utf8.h"
+#include "segre/data/missing.h"
+#include "segre/read/bins_option.h"
+#include "segre/read/value_scale.h"
+#include "segre/space/space.h"
+
+namespace segre {
+namespace {
+
+// A column with more different values than both limits holds identifiers, unless max_labels says otherwise.
+constexpr int64_t kFewValues = 50;
+constexpr int64_t kRowsPerValue = 2;
+// More different fractions or dates than a coarse scale has steps are measurements.
+constexpr int64_t kFewNumbers = 20;
+// The maximum number of columns that a message describes.
+constexpr size_t kMostDescribed = 8;
+
+enum class Kind { text, whole, fractions, dates };
+
+Kind kind_of(const LabelDictionary& dictionary) {
+  ValueScale scale;
+  bool is_whole = true;
+  for (const std::string& text : dictionary.names()) {
+    if (text == kMissingName) continue;
+    if (!scale.add(text)) return Kind::text;
+    is_whole = is_whole && is_integer(text);
+  }
+  return scale.is_date() ? Kind::dates : is_whole ? Kind::whole : Kind::fractions;
+}
+
+const char* called(Kind kind) {
+  return kind == Kind::dates ? "dates" : kind == Kind::fractions ? "numbers with fractions" : "values";
+}
+
+// The option's present value, if any, with more appended.
+std::string longer(const SourceName& name, const std::string& key, const std::vector<std::string>& more) {
+  auto all = name.words(key);
+  all.insert(all.end(), more.begin(), more.end());
+  for (std::string& word : all) word = escaped(word);
+  return join(all, ",");
+}
+
+std::string describe(const std::vector<RefusedColumn>& refused) {
+  std::vector<std::string> texts;
+  for (const RefusedColumn& column : refused) {
+    if (texts.size() == kMostDescribed) {
+      texts.push_back(concat("and ", refused.size() - kMostDescribed, " more columns likewise"));
+      break;
+    }
+    texts.push_back(concat("column ", printable(column.name), " has ", column.found));
+  }
+  return join(texts, ", ");
+}
+
+}  // namespace
+
+RefusedColumn judge_column(const std::string& name, const ColumnValues& values, int64_t max_labels) {
+  RefusedColumn judged{name, Looks::labels, ""};
+  const int64_t distinct = values.n_labels();
+  const int64_t limit = max_labels > 0 ? max_labels : std::max(kFewValues, values.n_rows / kRowsPerValue);
+  const bool is_crowded = values.is_full || distinct > limit;
+  if (!is_crowded && (max_labels > 0 || distinct <= kFewNumbers)) return judged;
+  const Kind kind = kind_of(values.dictionary);
+  const bool is_measured = kind == Kind::fractions || kind == Kind::dates;
+  if (!is_crowded && !is_measured) return judged;
+  const bool is_identifier = kind == Kind::text || (kind == Kind::whole && distinct == values.n_values);
+  judged.looks = is_identifier ? Looks::identifier : kind == Kind::dates ? Looks::date : Looks::measurement;
+  if (values.is_full) {
+    judged.found = concat("more than ", kMaxLabels, " different ", called(kind));
+  } else {
+    judged.found = concat(distinct, " different ", called(kind));
+  }
+  if (is_crowded && max_labels == 0) judged.found += concat(" in ", values.n_rows, " rows");
+  return judged;
+}
+
+void refuse_columns(const SourceName& name, const std::vector<RefusedColumn>& refused, int64_t most_values) {
+  std::vector<std::string> all;
+  std::vector<std::string> identifiers;
+  std::vector<std::string> binned;
+  for (const RefusedColumn& column : refused) {
+    all.push_back(column.name);
+    if (column.looks == Looks::identifier) {
+      identifiers.push_back(column.name);
+    } else {
+      binned.push_back(concat(column.name, ":", BinsOption::kAutoBins));
+    }
+  }
+  std::string ways;
+  if (!binned.empty()) {
+    const SourceName rest = identifiers.empty() ? name : name.with("without", longer(name, "without", identifiers));
+    ways = concat("bin numbers and dates with '", rest.with("bins", longer(name, "bins", binned)).text(), "', ");
+  }
+  ways += concat("drop ", all.size() == 1 ? "it" : "them", " with '",
+                 name.with("without", longer(name, "without", all)).text(), "'");
+  if (most_values > 0)
+    ways += concat(", or keep all values as labels with '", name.with("max_labels", std::to_string(most_values)).text(),
+                   "'");
+  fail_input(name.target(), ": ", describe(refused), ", too many to be labels; ", ways);
+}
+
+}  // namespace segre

@@ -1,0 +1,252 @@
+#include <algorithm>
+#include <cmath>
+
+#include "segre/core/error.h"
+#include "segre/core/text.h"
+#include "segre/data/label_store.h"
+#include "segre/read/bins_option.h"
+#include "segre/read/column_looks.h"
+#include "segre/read/csv_rows.h"
+#include "segre/read/declared_labels.h"
+#include "segre/read/readers.h"
+#include "segre/read/value_scale.h"
+
+namespace segre {
+namespace {
+
+struct Column {
+  CsvColumn at;
+  LabelDictionary dictionary;
+  std::string declared_by;  // the option that declares its labels; empty: they are those found
+  bool has_missing = false;
+  bool is_full = false;          // more different values than labels are possible: no more are added
+  int64_t n_values = 0;          // rows with a value, until the dictionary is full
+  int64_t n_bins = 0;            // the number requested; 0: the values are labels
+  ValueScale scale;              // of a column with bins
+  std::vector<double> measured;  // and its values, one per row; NaN: missing
+};
+
+// What the options say about all columns.
+struct Rules {
+  DeclaredLabels declared;
+  BinsOption bins;
+  int64_t max_labels;
+};
+
+std::vector<Column> make_columns(const CsvRows& rows, const Rules& rules) {
+  rules.declared.require_columns(rows.all_names(), rows.file());
+  std::vector<Column> columns;
+  std::vector<std::string> names;
+  for (const CsvColumn& at : rows.columns()) {
+    const auto bins = rules.bins.counts.find(at.name);
+    auto labels = rules.declared.of(at.name);
+    Column column;
+    column.at = at;
+    if (bins != rules.bins.counts.end()) {
+      column.n_bins = bins->second;
+      if (rules.declared.has_dictionary_of(at.name))
+        fail_input(rows.file(), ": column ", printable(at.name), " has labels (", rules.declared.option_for(at.name),
+                   ") and bins (bins=); give only one of them");
+    } else if (labels) {
+      column.dictionary = std::move(*labels);
+      column.declared_by = rules.declared.option_for(at.name);
+    }
+    columns.push_back(std::move(column));
+    names.push_back(at.name);
+  }
+  for (const auto& [name, count] : rules.bins.counts)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      fail_input(rows.file(), ": has no column '", name, "' to bin (bins=); the nearest is ",
+                 printable(nearest(name, names)));
+  return columns;
+}
+
+// Refuses a first line that could also be an item, so that no item is lost unless the user says it is a header.
+void check_header(const SourceName& name, const std::string& place, const std::vector<Column>& columns) {
+  for (const char* option : {"header", "columns", "without", "dictionary"})
+    if (name.has(option)) return;  // the user knows the names
+  const auto could_be_item = [](const Column& c) {
+    return c.n_bins > 0 ? ValueScale(c.scale).add(c.at.name).has_value() : c.dictionary.has(c.at.name);
+  };
+  if (std::all_of(columns.begin(), columns.end(), could_be_item))
+    fail_input(place, ": every column is named after one of its own labels, such as '",
+               printable(columns.front().at.name),
+               "'; read the file with header=0 if this line is data, with header=1 if it names the columns");
+}
+
+class TableReader {
+ public:
+  explicit TableReader(const SourceName& name)
+      : name_(name),
+        rows_(name),
+        rules_{DeclaredLabels(name, rows_.encoding(), rows_.refuses_missing()), BinsOption::read(name),
+               name.integer("max_labels", 0, {1, kMaxLabels})},
+        columns_(make_columns(rows_, rules_)) {}
+
+  Dataset read() {
+    for (const int64_t limit = name_.limit(); lines_.size() < limit && rows_.next();) {
+      for (Column& column : columns_) store_.add(number_of(column));
+      lines_.add(rows_.line());
+    }
+    if (lines_.size() == 0) fail_input(rows_.file(), ": has a header but no rows");
+    const auto refused = judge_columns();
+    if (rows_.has_header()) check_header(name_, rows_.header_place(), columns_);
+    if (!refused.empty()) refuse_columns(name_, refused, most_values());
+    const Space space = Space::table(number_anew());
+    return {space, store_.take(space), false, Origin::lines(rows_.file(), std::move(lines_))};
+  }
+
+ private:
+  // What the store keeps for a value: its number in the column's dictionary, 0 in a column with bins.
+  int32_t number_of(Column& column) {
+    const std::string_view text = rows_.value(column.at);
+    const bool is_missing = text == kMissingName;
+    column.has_missing = column.has_missing || is_missing;
+    if (column.n_bins > 0) return measure(column, text, is_missing);
+    if (column.is_full) return 0;
+    if (!is_missing && !column.declared_by.empty() && !column.dictionary.has(text))
+      refuse_undeclared(rows_.place(), column.at.name, text, column.declared_by, column.dictionary);
+    if (column.dictionary.size() == kMaxLabels && !column.dictionary.has(text)) return take_no_more(column, text);
+    column.n_values += is_missing ? 0 : 1;
+    return column.dictionary.number(text);
+  }
+
+  int32_t measure(Column& column, std::string_view text, bool is_missing) {
+    const auto value = is_missing ? std::optional<double>(NAN) : column.scale.add(text);
+    if (value) {
+      column.measured.push_back(*value);
+      return 0;
+    }
+    if (rules_.bins.counts.contains(column.at.name))
+      fail_input(rows_.place(), ": column ", printable(column.at.name), " is '", printable(text), "', a ",
+                 column.scale.is_date() ? "date" : "number", column.measured.empty() ? " or a date" : "",
+                 " was expected (bins=)");
+    // bins=auto took the column for numbers or dates until here; now it will be refused.
+    column.n_bins = 0;
+    column.is_full = true;
+    column.measured = {};
+    column.dictionary.number(text);
+    return 0;
+  }
+
+  // One value too many to be labels: from here on the column holds numbers or dates if bins=auto allows that, or else
+  // is refused in the end.
+  int32_t take_no_more(Column& column, std::string_view text) {
+    column.is_full = true;
+    const auto looks = judge(column).looks;
+    if (!rules_.bins.is_auto || looks == Looks::identifier) return 0;
+    start_measuring(column);
+    return measure(column, text, text == kMissingName);
+  }
+
+  RefusedColumn judge(const Column& column) const {
+    return judge_column(column.at.name,
+                        {.dictionary = column.dictionary,
+                         .has_missing = column.has_missing,
+                         .is_full = column.is_full,
+                         .n_values = column.n_values,
+                         .n_rows = lines_.size()},
+                        rules_.max_labels);
+  }
+
+  // Turns the labels stored so far into values: all are numbers, or all dates.
+  void start_measuring(Column& column) {
+    std::vector<double> values;
+    for (const std::string& text : column.dictionary.names())
+      values.push_back(text == kMissingName ? NAN : *column.scale.add(text));
+    const int64_t n = static_cast<int64_t>(columns_.size());
+    const int64_t i = &column - columns_.data();
+    for (int64_t row = 0; row < lines_.size(); ++row) column.measured.push_back(values[store_.at(row * n + i)]);
+    column.n_bins = BinsOption::kAutoBins;
+    column.is_full = false;
+  }
+
+  // Puts numbers and dates into bins if bins=auto. Returns the remaining columns that do not look like labels.
+  std::vector<RefusedColumn> judge_columns() {
+    std::vector<RefusedColumn> refused;
+    for (Column& column : columns_) {
+      if (column.n_bins > 0 || !column.declared_by.empty()) continue;  // as the user asked
+      const RefusedColumn judged = judge(column);
+      if (judged.looks != Looks::labels && judged.looks != Looks::identifier && rules_.bins.is_auto) {
+        start_measuring(column);
+      } else if (judged.looks != Looks::labels) {
+        refused.push_back(judged);
+      }
+    }
+    return refused;
+  }
+
+  // How many labels the largest column would have if all values were labels; 0: more than allowed.
+  int64_t most_values() const {
+    int64_t most = 0;
+    for (const Column& column : columns_) {
+      if (column.n_bins > 0 || !column.declared_by.empty()) continue;
+      if (column.is_full) return 0;
+      most = std::max(most, column.dictionary.size() - (column.has_missing ? 1 : 0));
+    }
+    return most;
+  }
+
+  // Returns the variables and renumbers the store to their labels.
+  std::vector<Variable> number_anew() {
+    std::vector<Variable> variables;
+    std::vector<std::vector<int32_t>> place;
+    for (const Column& column : columns_) {
+      if (column.n_bins > 0) {
+        variables.push_back(binned(column));
+        place.emplace_back(std::max<int64_t>(1, column.dictionary.size()), 0);
+        continue;
+      }
+      auto sorted = column.dictionary.sorted(kMissingName);
+      variables.push_back({column.at.name, column.dictionary.size(), std::move(sorted.names)});
+      place.push_back(std::move(sorted.place));
+    }
+    store_.relabel(place);
+    for (size_t i = 0; i < columns_.size(); ++i)
+      if (columns_[i].n_bins > 0) store_bins(static_cast<int64_t>(i), *variables[i].bins);
+    return variables;
+  }
+
+  Variable binned(const Column& column) const {
+    std::vector<double> values;
+    std::copy_if(column.measured.begin(), column.measured.end(), std::back_inserter(values),
+                 [](double value) { return !std::isnan(value); });
+    if (values.empty())
+      fail_input(rows_.file(), ": column ", printable(column.at.name),
+                 " has only missing values, nothing to bin (bins=)");
+    Variable variable{column.at.name, 0, {}, quantile_bins(column.scale, std::move(values), column.n_bins)};
+    for (int64_t bin = 0; bin < variable.bins->size(); ++bin) variable.label_names.push_back(variable.bins->name(bin));
+    if (column.has_missing) variable.label_names.emplace_back(kMissingName);
+    variable.n_labels = static_cast<int64_t>(variable.label_names.size());
+    return variable;
+  }
+
+  void store_bins(int64_t i, const Bins& bins) {
+    const auto n = static_cast<int64_t>(columns_.size());
+    int64_t row = 0;
+    for (const double value : columns_[i].measured)
+      store_.set(n * row++ + i, static_cast<int32_t>(std::isnan(value) ? bins.size() : bins.find(value)));
+  }
+
+  const SourceName& name_;
+  CsvRows rows_;
+  Rules rules_;
+  std::vector<Column> columns_;
+  LabelStore store_;
+  ItemNumbers lines_;
+};
+
+}  // namespace
+
+TextEncoding encoding_of(const SourceName& name) {
+  return name.choice("encoding", "utf8", {"utf8", "latin1"}) == "latin1" ? TextEncoding::latin1 : TextEncoding::utf8;
+}
+
+Dataset read_csv_table(const SourceName& name) {
+  if (name.has("unseen"))
+    fail_input("data source ", name.text(),
+               ": unseen= says what to do with labels that a model never saw, but the table is not read for a model");
+  return TableReader(name).read();
+}
+
+}  // namespace segre

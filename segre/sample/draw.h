@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+
+#include "segre/core/work.h"
+#include "segre/sample/sampler.h"
+
+namespace segre {
+
+/// Totals over many samples.
+struct DrawTotals {
+  int64_t n_undecided = 0;    ///< variables, see Samples
+  int64_t n_evaluations = 0;  ///< of the network, over all samples
+};
+
+/// Draws samples 0 ... count - 1 in batches and passes each to use(labels [B, n], index of the first).
+DrawTotals draw_samples(const Sampler& sampler, int64_t count,
+                        const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
+                        const WorkCallbacks& callbacks = {});
+
+}  // namespace segre

@@ -1,0 +1,239 @@
+#include "segre/sources/relabel.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "segre/core/error.h"
+#include "segre/core/utf8.h"
+#include "segre/data/label_finder.h"
+#include "segre/data/list_labels.h"
+#include "segre/read/readers.h"
+#include "segre/sources/source_kinds.h"
+#include "segre/space/check_labels.h"
+
+namespace segre {
+namespace {
+
+constexpr int64_t kValuesAtOnce = 1 << 22;  // relabelled at once: indices take eight bytes each
+
+// A label that the other space does not have: its position and name.
+struct Stranger {
+  int64_t row;
+  int64_t variable;
+  std::string label;
+};
+
+std::vector<std::string> column_names(const Space& space) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < space.n_variables(); ++i) names.push_back(space.variable_name(i));
+  return names;
+}
+
+// Those of `these` that are not in `others`.
+std::vector<std::string> missing_in(const std::vector<std::string>& others, std::vector<std::string> these) {
+  const std::unordered_set<std::string> there(others.begin(), others.end());  // a table may have a million columns
+  std::erase_if(these, [&](const std::string& name) { return there.contains(name); });
+  return these;
+}
+
+// The position of each column of the space in a table. InputError names the columns that the table lacks.
+std::vector<int64_t> match_columns(const Space& space, const Space& from, const std::string& what) {
+  const auto expected = column_names(space);
+  const auto found = column_names(from);
+  if (const auto lacking = missing_in(found, expected); !lacking.empty())
+    fail_input(what, ": has no column ", list_labels(lacking), "; it has ", list_labels(found), ", and ",
+               list_labels(expected), " were expected");
+  std::unordered_map<std::string, int64_t> places;
+  for (size_t i = 0; i < found.size(); ++i) places.emplace(found[i], static_cast<int64_t>(i));
+  std::vector<int64_t> columns;
+  for (const std::string& name : expected) columns.push_back(places.at(name));
+  return columns;
+}
+
+void check_same_shape(const Space& space, const Space& from, const std::string& what) {
+  const bool are_tables = space.layout() == Layout::table && from.layout() == Layout::table;
+  if (are_tables) {
+    match_columns(space, from, what);
+  } else if (from.layout() != space.layout() || from.shape() != space.shape()) {
+    fail_input(what, ": ", from.describe(), ", expected ", space.describe());
+  }
+}
+
+// Notes which variables of a source the space does not have.
+void note_others(const Space& space, const Space& from, const std::string& what) {
+  if (from.layout() == Layout::table) note_ignored(what, missing_in(column_names(space), column_names(from)));
+}
+
+// "row 3, column 7" of an image, "position 5" of a sequence.
+std::string place_within(const Space& space, int64_t variable) {
+  if (space.layout() != Layout::image) return concat("position ", variable);
+  return concat("row ", variable / space.shape()[1], ", column ", variable % space.shape()[1]);
+}
+
+[[noreturn]] void refuse(const Space& space, const Stranger& found, const std::string& what, const PlaceOfRow& place) {
+  std::string where = place ? place(found.row) : "";
+  if (where.empty()) where = concat(what, ": item ", found.row);
+  if (space.layout() == Layout::table) fail_input(where, ": ", unknown_label(space, found.variable, found.label));
+  const bool named = !space.label_set().names.empty();
+  fail_input(where, ": ", place_within(space, found.variable), ": label '", printable(found.label),
+             "', which training never saw; it has ",
+             named ? list_labels(label_names(space, 0)) : concat("0 to ", space.max_labels() - 1),
+             " (if it can occur, train with the number of labels declared: labels=)");
+}
+
+// The new number of each label of a variable; -1 if the other space does not have it: [from.n_labels] int64.
+torch::Tensor places(const Space& space, int64_t variable, const Space& from, int64_t from_variable) {
+  const LabelFinder labels(space, variable);
+  auto place = torch::empty({from.n_labels(from_variable)}, torch::kInt64);
+  auto* at = place.data_ptr<int64_t>();
+  for (int64_t label = 0; label < place.size(0); ++label)
+    at[label] = labels.find(from.label_name(from_variable, label));
+  return place;
+}
+
+// Whether every label keeps its number.
+bool is_identity(const torch::Tensor& place) {
+  return torch::equal(place, torch::arange(place.size(0), torch::kInt64));
+}
+
+torch::Tensor relabel_table(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what,
+                            const PlaceOfRow& place) {
+  auto out = torch::empty({labels.size(0), space.n_variables()}, label_type(space));
+  Stranger first{labels.size(0), 0, ""};  // the first by row, in whichever column
+  const auto columns = match_columns(space, from, what);
+  for (int64_t i = 0; i < space.n_variables(); ++i) {
+    const auto column = labels.select(1, columns[i]).to(torch::kInt64);
+    const auto numbers = places(space, i, from, columns[i]).index_select(0, column);
+    out.select(1, i).copy_(numbers);
+    const auto strange = (numbers < 0).nonzero();
+    if (strange.size(0) == 0) continue;
+    const int64_t row = strange[0][0].item<int64_t>();
+    if (row < first.row) first = {row, i, from.label_name(columns[i], column[row].item<int64_t>())};
+  }
+  if (first.row < labels.size(0)) refuse(space, first, what, place);
+  return out;
+}
+
+// Sequences and images: all variables share their labels.
+torch::Tensor relabel_shared(const Space& space, const Space& from, const torch::Tensor& labels,
+                             const std::string& what, const PlaceOfRow& place) {
+  const auto numbers_of = places(space, 0, from, 0);
+  if (is_identity(numbers_of)) return labels.to(label_type(space));
+  auto out = torch::empty({labels.size(0), space.n_variables()}, label_type(space));
+  const int64_t rows_at_once = std::max<int64_t>(1, kValuesAtOnce / space.n_variables());
+  for (int64_t begin = 0; begin < labels.size(0); begin += rows_at_once) {
+    const auto part = labels.slice(0, begin, begin + rows_at_once).to(torch::kInt64);
+    const auto numbers = numbers_of.index_select(0, part.reshape(-1)).view_as(part);
+    const auto strange = (numbers < 0).nonzero();
+    if (strange.size(0) > 0) {
+      const int64_t row = strange[0][0].item<int64_t>();
+      const int64_t variable = strange[0][1].item<int64_t>();
+      const std::string label = from.label_name(variable, part[row][variable].item<int64_t>());
+      refuse(space, {begin + row, variable, label}, what, place);
+    }
+    out.slice(0, begin, begin + rows_at_once).copy_(numbers);
+  }
+  return out;
+}
+
+// An endless source without a known distribution, relabelled as its items come.
+class RelabelledSource final : public DataSource {
+ public:
+  RelabelledSource(const Space& space, std::shared_ptr<DataSource> source, std::string what)
+      : space_(space), source_(std::move(source)), what_(std::move(what)) {}
+  const Space& space() const override { return space_; }
+  int64_t n_items() const override { return source_->n_items(); }
+  torch::Tensor rows(int64_t first, int64_t count) const override { return aligned(source_->rows(first, count)); }
+  torch::Tensor items(const RandomStream& random, uint64_t first_item, int64_t count) const override {
+    return aligned(source_->items(random, first_item, count));
+  }
+  std::string place(int64_t item) const override { return source_->place(item); }
+
+ private:
+  torch::Tensor aligned(const torch::Tensor& labels) const {
+    return relabel(space_, source_->space(), labels, what_).to(torch::kInt64);
+  }
+  Space space_;
+  std::shared_ptr<DataSource> source_;
+  std::string what_;
+};
+
+// Merges equal labelings: adds their probabilities, in order of first occurrence.
+JointTable merge_equal(const JointTable& joint) {
+  const int64_t n = joint.space.n_variables();
+  std::map<std::vector<int64_t>, int64_t> places;
+  std::vector<int64_t> first_rows;
+  std::vector<double> p;
+  const auto* label = joint.labelings.data_ptr<int64_t>();
+  const auto* weight = joint.p.data_ptr<double>();
+  for (int64_t row = 0; row < joint.p.size(0); ++row, label += n) {
+    const auto [at, is_new] =
+        places.try_emplace(std::vector<int64_t>(label, label + n), static_cast<int64_t>(first_rows.size()));
+    if (is_new) {
+      first_rows.push_back(row);
+      p.push_back(0.0);
+    }
+    p[at->second] += weight[row];
+  }
+  if (static_cast<int64_t>(p.size()) == joint.p.size(0)) return joint;
+  const auto rows = torch::tensor(first_rows, torch::kInt64);
+  return make_joint_table(joint.space, joint.labelings.index_select(0, rows), torch::tensor(p, torch::kFloat64),
+                          joint.origin.select(rows));
+}
+
+JointTable relabel_joint(const Space& space, const JointTable& joint, const std::string& what) {
+  const auto place = [&](int64_t row) { return joint.origin.place(row); };
+  const auto labelings = relabel(space, joint.space, joint.labelings, what, place).to(torch::kInt64).contiguous();
+  return merge_equal({space, labelings, joint.p, joint.origin});
+}
+
+}  // namespace
+
+torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what,
+                      const PlaceOfRow& place) {
+  check_same_shape(space, from, what);
+  check_integer_labels(from, labels);
+  return space.layout() == Layout::table ? relabel_table(space, from, labels, what, place)
+                                         : relabel_shared(space, from, labels, what, place);
+}
+
+std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSource> source, const std::string& what) {
+  if (source->space().shares_contents_of(space)) return source;
+  if (const JointTable* joint = source->joint()) return make_joint_source(relabel_joint(space, *joint, what));
+  if (const Dataset* dataset = source->dataset()) {
+    const auto place = [&](int64_t row) { return dataset->origin.place(row); };
+    return make_dataset_source(
+        {space, relabel(space, dataset->space, dataset->labels, what, place), dataset->mirror, dataset->origin});
+  }
+  check_same_shape(space, source->space(), what);
+  return std::make_shared<RelabelledSource>(space, std::move(source), what);
+}
+
+std::shared_ptr<DataSource> open_source_for(const Space& space, const std::string& name, const std::string& what) {
+  const Wanted wanted{space, what};
+  std::shared_ptr<DataSource> source = open_source(name, &wanted);
+  auto relabelled = relabel(space, source, what);
+  note_others(space, source->space(), what);
+  return relabelled;
+}
+
+torch::Tensor first_items(const Space& space, const DataSource& source, int64_t most, const std::string& what) {
+  const int64_t n = source.n_items();
+  if (n == 0 && most == 0) fail_input(what, ": has no end; say how many items");
+  const int64_t count = n == 0 ? most : most == 0 ? n : std::min(most, n);
+  if (const JointTable* joint = source.joint()) relabel_joint(space, *joint, what);  // checks all of it
+  const auto place = [&](int64_t row) { return source.place(row); };
+  return relabel(space, source.space(), source.rows(0, count), what, place).to(torch::kInt64);
+}
+
+torch::Tensor first_items(const Space& space, const std::string& name, int64_t most, const std::string& what) {
+  const Wanted wanted{space, what, most};
+  const auto source = open_source(name, &wanted);
+  const auto items = first_items(space, *source, most, what);
+  note_others(space, source->space(), what);
+  return items;
+}
+
+}  // namespace segre

@@ -1,0 +1,83 @@
+#include "segre/tasks/detect_outside.h"
+
+#include <algorithm>
+
+#include "segre/core/error.h"
+#include "segre/core/memory.h"
+#include "segre/likelihood/free_bound.h"
+#include "segre/sources/relabel.h"
+#include "segre/tasks/training_items.h"
+
+namespace segre {
+namespace {
+
+constexpr int64_t kCallsAtOnce = 8;  // calls between two progress reports
+
+// Items spread evenly over a source, since neighbours in a file are often alike.
+struct Chosen {
+  torch::Tensor numbers;  // [N] int64
+  torch::Tensor labels;   // [N, n] int64
+};
+
+Chosen choose_items(const Space& space, const std::string& name, int64_t asked, const std::string& called) {
+  const std::string what = called + " " + name;
+  const auto source = open_source_for(space, name, what);
+  const int64_t there = source->n_items();
+  if (there == 0 && asked == 0) fail_input(what, ": has no end; say how many items");
+  const int64_t count = there == 0 ? asked : asked == 0 ? there : std::min(asked, there);
+  require_memory(8.0 * static_cast<double>(count) * static_cast<double>(space.n_variables()),
+                 concat(what, ": holding ", count, " items"), torch::kCPU);
+  const auto in_order = torch::arange(count);
+  if (there == 0 || count == there) return {in_order, source->rows(0, count)};
+  const auto numbers = (in_order * there).div(count, "floor");
+  std::vector<torch::Tensor> rows;
+  for (int64_t k = 0; k < count; ++k) rows.push_back(source->rows(numbers[k].item<int64_t>(), 1));
+  return {numbers, torch::cat(rows)};
+}
+
+// The bound of items [N, n], computed in parts.
+ItemScores bound_of(const FreeBound& bound, const torch::Tensor& labels, const std::string& what,
+                    const WorkCallbacks& callbacks) {
+  const int64_t part = kCallsAtOnce * bound.items_per_call();
+  std::vector<torch::Tensor> log_p;
+  std::vector<torch::Tensor> std_error;
+  for (int64_t first = 0; first < labels.size(0); first += part) {
+    const auto scores = bound(labels.slice(0, first, first + part));
+    log_p.push_back(scores.log_p);
+    std_error.push_back(scores.std_error);
+    callbacks.report({what, std::min(labels.size(0), first + part), labels.size(0)});
+  }
+  return {torch::cat(log_p), torch::cat(std_error)};
+}
+
+}  // namespace
+
+OutsideReport detect_outside(const LoadedRun& run, const std::string& name, const DetectOptions& options,
+                             const WorkCallbacks& callbacks) {
+  const Space& space = run.model.space();
+  const auto train = open_training_items(run, options.train, options.train_called);  // calibrates the scores
+  const Chosen inside = choose_items(space, options.inside, options.items, options.inside_called);
+  const Chosen outside = choose_items(space, options.outside, options.items, options.outside_called);
+  const int64_t n_calibration =
+      train->n_items() == 0 ? options.calibration : std::min(options.calibration, train->n_items());
+  const auto calibration = train->items({options.seed, Purpose::calibration_rows}, 0, n_calibration);
+
+  const FreeBound bound(flow_of(run.model), run.times, {.times = options.times, .seed = options.seed});
+  const OutsideScores scores(space, count_training_labels(*train), calibration,
+                             -bound_of(bound, calibration, "calibrate", callbacks).log_p);
+  const auto score = [&](const std::string& source, const char* what, const Chosen& items) -> ScoredItems {
+    const ItemScores found = bound_of(bound, items.labels, what, callbacks);
+    const auto nats = -found.log_p;
+    return {source, items.numbers, items.labels, nats, found.std_error, scores(items.labels, nats)};
+  };
+  OutsideReport report{space,
+                       name,
+                       score(options.inside, "inside", inside),
+                       score(options.outside, "outside", outside),
+                       {},
+                       scores.how_recommended()};
+  report.results = compare(report.inside.scores, report.outside.scores);
+  return report;
+}
+
+}  // namespace segre

@@ -1,0 +1,93 @@
+#include "segre/tasks/evaluate_run.h"
+
+#include <algorithm>
+
+#include "segre/core/error.h"
+#include "segre/core/memory.h"
+#include "segre/core/progress.h"
+#include "segre/data/shuffle.h"
+#include "segre/sample/draw.h"
+#include "segre/sources/relabel.h"
+#include "segre/tasks/training_items.h"
+
+namespace segre {
+namespace {
+
+// All items of a source, or `most` of them at random: [count, n]. `what` is the source as the user gave it.
+torch::Tensor held_out_items(const DataSource& source, int64_t most, const std::string& what) {
+  const int64_t n = source.n_items();
+  if (n == 0 && most == 0) fail_input(what, ": has no end; say how many items");
+  const int64_t count = n == 0 ? most : most == 0 ? n : std::min(n, most);
+  const Dataset* dataset = source.dataset();
+  torch::Tensor labels = dataset == nullptr ? source.rows(0, count) : dataset->labels;
+  if (labels.size(0) > count) {
+    auto rows = torch::empty({count}, torch::kInt64);
+    for (int64_t k = 0; k < count; ++k) rows.data_ptr<int64_t>()[k] = shuffled({0, Purpose::evaluation_rows}, 0, k, n);
+    labels = labels.index_select(0, rows);
+  }
+  return labels.to(label_type(source.space()));
+}
+
+// Adds the training items and, if training mirrored them, their mirror images. Returns a description for the report.
+std::string add_training_items(EvaluationData& data, const DataSource& source, const std::string& name) {
+  const Dataset* dataset = source.dataset();
+  if (dataset == nullptr && source.n_items() == 0)
+    return concat("Training items of ", name, " are drawn without end: there are none to copy.");
+  data.train = dataset != nullptr ? dataset->labels : source.rows(0, source.n_items());
+  data.n_train = data.train.size(0);
+  if (dataset == nullptr || !dataset->mirror) return concat(data.n_train, " training items of ", name, ".");
+  const auto& shape = data.space.shape();
+  data.train = torch::cat({data.train, data.train.view({-1, shape[0], shape[1]}).flip({2}).view_as(data.train)});
+  return concat(data.n_train, " training items of ", name,
+                ", and their mirror images, which training saw as well: both are searched for the nearest.");
+}
+
+// Samples as one tensor: [count, n].
+torch::Tensor draw_all(const Sampler& sampler, int64_t count, const Space& space, DrawTotals& totals,
+                       const WorkCallbacks& callbacks) {
+  require_memory(2.0 * static_cast<double>(count) * static_cast<double>(space.n_variables()),
+                 concat(count, " samples of the ", space.describe()), torch::kCPU);
+  std::vector<torch::Tensor> all;
+  totals = draw_samples(
+      sampler, count, [&](const torch::Tensor& labels, int64_t) { all.push_back(labels.to(label_type(space))); },
+      callbacks);
+  return torch::cat(all);
+}
+
+}  // namespace
+
+RunEvaluation evaluate_run(const LoadedRun& run, const std::string& name, const EvaluateRunOptions& options,
+                           const WorkCallbacks& callbacks) {
+  const Space& space = run.model.space();
+  const std::string what = options.called + " " + options.data;
+  const auto source = open_source_for(space, options.data, what);
+  RunEvaluation out{.source = source,
+                    .data = {space, {}, held_out_items(*source, options.items, what), {}, 0, source->joint()},
+                    .found = {},
+                    .setting = {}};
+  if (out.data.held_out.size(0) < 2)
+    fail_input(what, ": has ", out.data.held_out.size(0), " item, at least 2 are needed");
+  const std::string train_name = options.train.empty() ? run.experiment.data : options.train;
+  const auto train = open_training_items(run, options.train, options.train_called);
+  out.setting.push_back(add_training_items(out.data, *train, train_name));
+  if (options.data == train_name && out.data.train.defined())
+    out.setting.emplace_back(
+        "Warning: the held-out items are the training items themselves, so nothing can be said about memorisation; "
+        "use other data.");
+
+  const double start = now_seconds();
+  DrawTotals totals;
+  const Sampler sampler(run.model, options.sample, options.seed);
+  out.data.samples = draw_all(sampler, options.count, space, totals, callbacks);
+  out.n_evaluations = totals.n_evaluations;
+  out.sample_seconds = now_seconds() - start;
+  out.setting.insert(out.setting.begin(),
+                     concat(options.count, " samples of ", name, " (step ", run.step, "; ", options.sample.sampler,
+                            ", ", totals.n_evaluations / options.count, " evaluations each), compared with ",
+                            out.data.held_out.size(0), " items of ", options.data, "."));
+  out.found =
+      evaluate(out.data, {.seed = options.seed, .device = run.model.options().device(), .callbacks = callbacks});
+  return out;
+}
+
+}  // namespace segre

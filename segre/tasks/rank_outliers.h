@@ -1,0 +1,32 @@
+#pragma once
+
+#include "segre/core/work.h"
+#include "segre/data/source.h"
+#include "segre/experiment/load_run.h"
+#include "segre/ood/outliers.h"
+
+namespace segre {
+
+/// How to score rows.
+struct OutlierOptions {
+  int64_t items = 0;           ///< only the first N; 0: all
+  int64_t calibration = 1000;  ///< training items that percentiles refer to
+  double error = 0.0;          ///< target standard error of each row's score, in nats; 0: 0.1 for tables, 1 otherwise
+  int64_t times = 0;           ///< maximum evaluations per row, a multiple of 4; 0: 4096 for the scores of tables,
+                               ///< about ten minutes' worth for -log p
+  uint64_t seed = 1;
+  std::string called = "data";  ///< the user's option for the rows, for messages
+};
+
+/// Rows with their scores, unsorted, and what was spent on them.
+struct RankedRows {
+  OddRows rows;
+  std::string account;  ///< a sentence on evaluations, errors and percentiles
+};
+
+/// Scores how odd the rows of a source are; its labels are numbered like the run's (open_source_for).
+/// `train` are the training items, see open_training_items.
+RankedRows rank_outliers(const LoadedRun& run, const DataSource& source, const DataSource& train,
+                         const OutlierOptions& options, const WorkCallbacks& callbacks = {});
+
+}  // namespace segre

@@ -1,0 +1,30 @@
+#include "segre/tasks/sample_run.h"
+
+#include "segre/core/progress.h"
+#include "segre/eval/total_variation.h"
+#include "segre/tasks/known_joint.h"
+
+namespace segre {
+
+SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, uint64_t seed, int64_t count,
+                           const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
+                           const WorkCallbacks& callbacks) {
+  const Sampler sampler(run.model, options, seed);
+  const auto known = known_joint(run);
+  std::optional<LabelingCounts> counts;
+  if (known) counts.emplace(run.model.space());
+  const double start = now_seconds();
+  const DrawTotals totals = draw_samples(
+      sampler, count,
+      [&](const torch::Tensor& labels, int64_t first) {
+        if (counts) counts->add(labels);
+        use(labels, first);
+      },
+      callbacks);
+  SampleRunResult out{.totals = totals, .t1 = sampler.t1(), .seconds = now_seconds() - start};
+  if (counts)
+    out.total_variation = {total_variation(*known->joint(), *counts), total_variation_floor(*known->joint(), count)};
+  return out;
+}
+
+}  // namespace segre

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+
+#include "segre/experiment/load_run.h"
+#include "segre/sample/draw.h"
+
+namespace segre {
+
+/// The cost of sampling a run and, if known, the quality of the samples.
+struct SampleRunResult {
+  DrawTotals totals;
+  double t1 = 0.0;       ///< when labels were read
+  double seconds = 0.0;  ///< wall time, including `use`
+  /// Distance of the samples from the exact distribution that the run learned, if known: see known_joint.
+  struct TotalVariation {
+    double value;
+    double floor;  ///< average for exact samples
+  };
+  std::optional<TotalVariation> total_variation{};
+};
+
+/// Draws samples 0 ... count - 1 of a run in batches and passes each to use(labels [B, n], index of the first). Sample
+/// k is a function of the run, options, seed and k.
+SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, uint64_t seed, int64_t count,
+                           const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
+                           const WorkCallbacks& callbacks = {});
+
+}  // namespace segre

@@ -1,0 +1,224 @@
+#include "segre/tasks/score.h"
+
+#include <cmath>
+#include <iomanip>
+
+#include "segre/core/error.h"
+#include "segre/eval/total_variation.h"
+#include "segre/io/csv.h"
+#include "segre/sample/draw.h"
+
+namespace segre {
+namespace {
+
+constexpr int64_t kMaxEnumerated = 1 << 16;
+constexpr int64_t kFirstTimes = 32;
+constexpr int64_t kFirstDraws = 4;
+
+// The requested number of evaluations; that of the first round if an error is requested.
+int64_t first_count(const ScoreOptions& options, int64_t usual) {
+  if (options.evaluations == 0) return usual;
+  return options.error ? std::min(options.evaluations, usual) : options.evaluations;
+}
+
+const char* name_of(TraceKind kind) {
+  return kind == TraceKind::exact ? "exact" : kind == TraceKind::lattice ? "lattice" : "hutchinson";
+}
+
+// The error to reach: that of the average over items that occur counts [K] times, or of each item.
+ErrorTarget target_of(const ScoreOptions& options, bool each, const Space& space, const DistinctItems& items) {
+  const ErrorGoal goal = *options.error;
+  ErrorTarget target;
+  target.most = options.evaluations;
+  target.n_effective = static_cast<double>(items.labels.size(0));
+  if (items.counts.defined() && !each) {
+    const auto share = items.counts.to(torch::kFloat64) / items.counts.sum();
+    target.n_effective = 1.0 / share.square().sum().item<double>();
+  }
+  target.measure = [=, counts = items.counts](const ItemScores& scores) -> ErrorTarget::State {
+    const auto summary = summarise(scores, space, counts);
+    const double of_each = std::sqrt(scores.std_error.square().nanmean().item<double>());
+    return {each ? of_each : summary.estimation_error, goal.nats + goal.share * std::abs(summary.log_p)};
+  };
+  return target;
+}
+
+}  // namespace
+
+// How to score distinct labelings, and what the scores mean.
+struct Scorer::Estimator {
+  std::function<std::unique_ptr<Refinement>(const torch::Tensor& labels)> start;
+  ScoreKind kind;
+  double t1;
+  std::string unit;
+  std::string method;
+  std::string meaning;
+
+  static Estimator free(const ScoreOptions& asked, const LoadedRun& run, const Flow& flow) {
+    const FreeOptions options{
+        .times = first_count(asked, kFirstTimes), .t1 = asked.t1, .control = asked.control, .seed = asked.seed};
+    const FreeBound checked(flow, run.times, options);
+    return {.start = [flow, times = run.times,
+                      options](const auto& labels) { return refine_free_bound(flow, times, options, labels); },
+            .kind = ScoreKind::lower_bound,
+            .t1 = checked.t1(),
+            .unit = "evaluations per item",
+            .method = "simulation-free bound",
+            .meaning = "in expectation a lower bound on log p of the stochastic sampler (sde)"};
+  }
+
+  static Estimator of_flow(const ScoreOptions& asked, const Flow& flow) {
+    const bool by_path = asked.method == ScoreMethod::path;
+    const FlowBoundOptions options{.proposal = by_path ? ProposalKind::path : ProposalKind::ball,
+                                   .trace = asked.trace,
+                                   .draws = first_count(asked, kFirstDraws),
+                                   .t1 = asked.t1,
+                                   .mass = asked.mass,
+                                   .panels = asked.panels,
+                                   .seed = asked.seed};
+    if (asked.log_mean) require_exact_trace(options.trace);
+    const FlowBound checked(flow, options);
+    return {.start = [flow, options, log_mean = asked.log_mean](
+                         const auto& labels) { return refine_flow_bound(flow, options, log_mean, labels); },
+            .kind = ScoreKind::lower_bound,
+            .t1 = checked.t1(),
+            .unit = "draws per item",
+            .method = concat(by_path ? "path" : "the paper's ball", " proposal, ", name_of(asked.trace.kind),
+                             " trace, ", asked.log_mean ? "log-mean-exp" : "mean"),
+            .meaning = "in expectation a lower bound on log p of the flow, which all samplers but sde follow"};
+  }
+
+  static Estimator direct(const ScoreOptions& asked, const Flow& flow) {
+    DirectOptions options{.t1 = asked.t1, .seed = asked.seed};
+    options.matched = asked.matched;
+    options.draws = first_count(asked, options.draws);
+    return {.start = [flow, options](const auto& labels) { return refine_direct(flow, options, labels); },
+            .kind = ScoreKind::estimate,
+            .t1 = reading_time(flow.space, *flow.path, asked.t1),
+            .unit = "trajectories",
+            .method = "direct simulation",
+            .meaning = "an estimate of the flow's p, not a bound"};
+  }
+
+  static Estimator of(const ScoreOptions& asked, const LoadedRun& run) {
+    const Flow flow = flow_of(run.model);
+    if (asked.method == ScoreMethod::free) return free(asked, run, flow);
+    return asked.method == ScoreMethod::direct ? direct(asked, flow) : of_flow(asked, flow);
+  }
+};
+
+Scorer::Scorer(const LoadedRun& run, const ScoreOptions& options)
+    : run_(run), options_(options), estimator_(std::make_shared<Estimator>(Estimator::of(options, run))) {
+  if (!options.error && options.evaluations < 1) fail_input("scoring needs an error or a number of evaluations");
+}
+
+Scores Scorer::score(const DistinctItems& items, bool each, const WorkCallbacks& callbacks) const {
+  const auto refinement = estimator_->start(items.labels);
+  const auto on_progress = callbacks.for_work("scoring");
+  Reached reached{};
+  if (options_.error) {
+    reached = reach_error(*refinement, target_of(options_, each, run_.model.space(), items), on_progress);
+  } else {
+    refinement->spend(refinement->first(), on_progress);
+    reached = {refinement->spent(), {}, false};
+  }
+  return {.items = refinement->scores(),
+          .reached = reached,
+          .fixed = !options_.error,
+          .each = each,
+          .kind = estimator_->kind,
+          .t1 = estimator_->t1,
+          .unit = estimator_->unit,
+          .method = estimator_->method,
+          .meaning = estimator_->meaning};
+}
+
+ScoredData Scorer::operator()(const torch::Tensor& labels, const WorkCallbacks& callbacks) const {
+  ScoredData out{.distinct = distinct_items(labels), .scores = {}, .summary = {}};
+  out.scores = score(out.distinct, options_.each, callbacks);
+  out.summary = summarise(out.scores.items, run_.model.space(), out.distinct.counts);
+  if (out.scores.kind == ScoreKind::lower_bound) require_possible(out.summary);
+  return out;
+}
+
+ScoredSpace Scorer::all_labelings(int64_t n_samples, const WorkCallbacks& callbacks) const {
+  const Space& space = run_.model.space();
+  if (space.n_labelings(kMaxEnumerated) > kMaxEnumerated)
+    fail_input("the ", space.describe(), " has more than ", kMaxEnumerated, " labelings, too many to list");
+  const DistinctItems all{.labels = enumerate_labelings(space, kMaxEnumerated), .counts = {}, .place = {}};
+  ScoredSpace out{.labels = all.labels, .scores = score(all, /*each=*/true, callbacks), .sum = {}, .frequencies = {}};
+  out.n_samples = n_samples;
+  if (n_samples > 0) out.frequencies = frequencies(all.labels, n_samples, callbacks);
+  out.sum = sum_of_probabilities(out.scores.items);
+  if (out.scores.kind == ScoreKind::lower_bound) require_possible(out.sum);
+  return out;
+}
+
+torch::Tensor Scorer::frequencies(const torch::Tensor& labels, int64_t n_samples,
+                                  const WorkCallbacks& callbacks) const {
+  const Sampler sampler(run_.model, run_.experiment.sample, options_.seed);
+  LabelingCounts counts(run_.model.space());
+  draw_samples(
+      sampler, n_samples, [&](const torch::Tensor& drawn, int64_t) { counts.add(drawn); }, callbacks);
+  const auto total = static_cast<double>(n_samples);
+  const auto share = counts.counts(labels).to(torch::kFloat64) / total;
+  return torch::stack({share, (share * (1.0 - share) / total).sqrt()}, 1);
+}
+
+std::string Scores::describe() const {
+  std::string text = concat(method, ", ", reached.spent, " ", unit, ": ", meaning,
+                            " (labels read at t = ", std::setprecision(3), t1, ")");
+  if (reached.capped)
+    text += concat("\nstopped there with an error of ", std::setprecision(3), reached.state.error, " nats ",
+                   each ? "each" : "of the average", "; ", reached.state.wanted,
+                   " was wanted; request more evaluations to get closer");
+  return text;
+}
+
+NetPrecision scoring_precision(ScoreMethod method, NetPrecision asked) {
+  return asked == NetPrecision::automatic && method != ScoreMethod::free ? NetPrecision::float32 : asked;
+}
+
+std::string compare_with_frequencies(const ScoredSpace& space, const std::string& sampler) {
+  const auto p = space.scores.items.log_p.exp();
+  const auto share = space.frequencies.select(1, 0);
+  // A labeling's frequency is a mean of zeros and ones; its spread follows from p even if it never occurred.
+  const auto spread = (p.clamp_max(1.0) * (1.0 - p.clamp_max(1.0)) / static_cast<double>(space.n_samples)).sqrt();
+  // Leave out labelings whose error is unknown.
+  const auto error = total_error(space.scores.items);
+  const auto known = error.isfinite().nonzero().squeeze(1);
+  if (known.numel() == 0) return {};
+  const auto all_sigmas = (p - share) / (spread.square() + (p * error).square()).sqrt();
+  const auto sigmas = all_sigmas.index_select(0, known);
+  std::string text = concat(
+      "against the frequencies of ", space.n_samples, " samples (", sampler, "): total variation ",
+      (0.5 * (p - share).abs().sum()).item<double>(), "; differences in standard errors: rms ", std::setprecision(3),
+      std::sqrt(sigmas.square().mean().item<double>()), ", largest ", sigmas.abs().max().item<double>(),
+      " (sampling alone: rms ", std::sqrt(((p - share) / spread).square().mean().item<double>()), ")");
+  if (known.numel() < p.numel()) text += concat("; of ", known.numel(), " labelings whose error is known");
+  return text;
+}
+
+void write_scores_csv(std::ostream& out, const ItemScores& scores) {
+  out << "item,log_p,std_error\n" << std::setprecision(10);
+  const auto error = total_error(scores);
+  for (int64_t k = 0; k < scores.log_p.size(0); ++k)
+    out << k << ',' << scores.log_p[k].item<double>() << ',' << error[k].item<double>() << '\n';
+}
+
+void write_scores_csv(std::ostream& out, const Space& space, const ScoredSpace& scored) {
+  const auto& [labels, scores, sum, frequencies, n_samples] = scored;
+  for (int64_t i = 0; i < space.n_variables(); ++i) out << csv_field(space.variable_name(i)) << ',';
+  out << "log_p,std_error" << (frequencies.defined() ? ",frequency,frequency_error\n" : "\n") << std::setprecision(10);
+  const auto error = total_error(scores.items);
+  for (int64_t k = 0; k < labels.size(0); ++k) {
+    for (int64_t i = 0; i < space.n_variables(); ++i)
+      out << csv_field(space.label_name(i, labels[k][i].item<int64_t>())) << ',';
+    out << scores.items.log_p[k].item<double>() << ',' << error[k].item<double>();
+    if (frequencies.defined())
+      out << ',' << frequencies[k][0].item<double>() << ',' << frequencies[k][1].item<double>();
+    out << '\n';
+  }
+}
+
+}  // namespace segre

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <optional>
+
+#include "segre/core/work.h"
+#include "segre/experiment/load_run.h"
+#include "segre/likelihood/refine.h"
+#include "segre/likelihood/summary.h"
+
+namespace segre {
+
+/// Which estimate of log p.
+enum class ScoreMethod {
+  free,    ///< simulation-free bound: forward passes only, the stochastic sampler's likelihood
+  path,    ///< the flow's own, with the path as proposal
+  ball,    ///< the flow's own, with the paper's proposal
+  direct,  ///< E[T(W)] simulated: an estimate for small spaces, not a bound
+};
+
+/// The standard error to reach: a number of nats plus a share of the average's nats.
+struct ErrorGoal {
+  double nats = 0.05;
+  double share = 0.0;
+};
+
+/// How to score items.
+struct ScoreOptions {
+  ScoreMethod method = ScoreMethod::free;
+  /// Spend evaluations until this error is reached; unset: spend exactly `evaluations`.
+  std::optional<ErrorGoal> error = ErrorGoal{};
+  bool each = false;        ///< the error is that of each item (root mean square), not of their average
+  int64_t evaluations = 0;  ///< per item: evaluations (free), draws (path, ball) or trajectories (direct). With an
+                            ///< error, the maximum; 0: about ten minutes' work
+  bool control = true;      ///< subtract a control variate, which removes noise (free)
+  TraceOptions trace{};     ///< path, ball
+  bool log_mean = false;    ///< average draws by log-mean-exp, which is tighter and needs the exact trace (path, ball)
+  int64_t panels = 2;       ///< of the quadrature along the path, 15 nodes each (path, ball)
+  double mass = 0.8;        ///< of the proposal's normal inside the balls of all variables together (ball)
+  bool matched = true;      ///< read labels by the path's Bayes rule, else by W = softmax(v) (direct)
+  double t1 = 0.0;          ///< when labels are read; 0: at the decision time
+  uint64_t seed = 1;        ///< a score depends only on the seed and the item
+};
+
+/// Scores of distinct labelings, and their meaning.
+struct Scores {
+  ItemScores items;
+  Reached reached;      ///< what was spent, and whether it was enough
+  bool fixed = false;   ///< the number of evaluations was given, not an error
+  bool each = false;    ///< `reached` refers to the error of each item
+  ScoreKind kind;       ///< bound or estimate
+  double t1;            ///< when labels are read
+  std::string unit;     ///< "evaluations per item"
+  std::string method;   ///< "simulation-free bound"
+  std::string meaning;  ///< "in expectation a lower bound on log p of ..."
+
+  /// One line on method, cost and meaning.
+  std::string describe() const;
+};
+
+/// Scores of items that may repeat.
+struct ScoredData {
+  DistinctItems distinct;
+  Scores scores;         ///< of the distinct labelings
+  ScoreSummary summary;  ///< of all items
+
+  /// The scores of all items in order.
+  ItemScores all() const { return repeat_scores(scores.items, distinct.place); }
+};
+
+/// Scores of every labeling of a small space, with its frequency among samples.
+struct ScoredSpace {
+  torch::Tensor labels;  ///< [N, n] every labeling
+  Scores scores;
+  Measured sum;               ///< of all probabilities; a bound's is at most 1
+  torch::Tensor frequencies;  ///< [N, 2] share among samples and its standard error; undefined without samples
+  int64_t n_samples = 0;
+};
+
+/// Estimates log p of labelings under a trained model.
+class Scorer {
+ public:
+  /// InputError if the options do not make sense for this model.
+  Scorer(const LoadedRun& run, const ScoreOptions& options);
+
+  /// Scores labels [N, n]. Equal items are scored once. Error if a bound is impossible, that is above 0 by more than
+  /// its errors.
+  ScoredData operator()(const torch::Tensor& labels, const WorkCallbacks& callbacks = {}) const;
+
+  /// Scores every labeling of the space and draws n_samples to compare with. InputError if there are more than 65,536.
+  ScoredSpace all_labelings(int64_t n_samples, const WorkCallbacks& callbacks = {}) const;
+
+ private:
+  struct Estimator;
+  Scores score(const DistinctItems& items, bool each, const WorkCallbacks& callbacks) const;
+  torch::Tensor frequencies(const torch::Tensor& labels, int64_t n_samples, const WorkCallbacks& callbacks) const;
+
+  LoadedRun run_;
+  ScoreOptions options_;
+  std::shared_ptr<const Estimator> estimator_;
+};
+
+/// The network precision that a method needs: derivatives of a field rounded to bfloat16 are not those of the field, so
+/// all but the simulation-free bound use float32 unless the user `asked` for something else.
+NetPrecision scoring_precision(ScoreMethod method, NetPrecision asked);
+
+/// Describes how far probabilities and sample frequencies differ, compared with chance alone; `sampler` names the
+/// sampler. "" if no error is known.
+std::string compare_with_frequencies(const ScoredSpace& space, const std::string& sampler);
+
+/// item,log_p,std_error: one line per item.
+void write_scores_csv(std::ostream& out, const ItemScores& scores);
+
+/// One line per labeling: its labels, log_p, std_error and, if samples were drawn, frequency and frequency_error.
+void write_scores_csv(std::ostream& out, const Space& space, const ScoredSpace& scored);
+
+}  // namespace segre

@@ -1,0 +1,43 @@
+#include "segre/tasks/training_items.h"
+
+#include "segre/core/error.h"
+#include "segre/data/label_counts.h"
+#include "segre/data/split.h"
+#include "segre/experiment/training_data.h"
+#include "segre/sources/relabel.h"
+
+namespace segre {
+namespace {
+
+constexpr int64_t kCountedAtOnce = 1000;
+constexpr int64_t kMostCounted = 100'000;    // maximum number of training items whose labels are counted
+constexpr int64_t kEndlessCounted = 10'000;  // for an endless source
+
+}  // namespace
+
+std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, const std::string& train,
+                                                const std::string& what) {
+  const Space& space = run.model.space();
+  if (!train.empty()) return open_source_for(space, train, what + " " + train);
+  try {
+    return open_learned_items(run.experiment, space);
+  } catch (const InputError& error) {
+    fail_input("the run's training data cannot be opened (", error.what(), "); give them with ", what, " SOURCE");
+  }
+}
+
+torch::Tensor count_training_labels(const DataSource& train) {
+  const int64_t there = train.n_items();
+  const int64_t n_items = there == 0 ? kEndlessCounted : std::min(kMostCounted, there);
+  auto counts = torch::zeros({train.space().n_coordinates()}, torch::kInt64);
+  if (const Dataset* dataset = train.dataset(); dataset != nullptr) {
+    for (const auto& rows : chosen_rows(there, n_items).split(kCountedAtOnce))
+      counts += count_labels(train.space(), dataset->labels.index_select(0, rows).to(torch::kInt64));
+    return counts;
+  }
+  for (int64_t first = 0; first < n_items; first += kCountedAtOnce)
+    counts += count_labels(train.space(), train.rows(first, std::min(kCountedAtOnce, n_items - first)));
+  return counts;
+}
+
+}  // namespace segre

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "segre/data/source.h"
+#include "segre/experiment/load_run.h"
+
+namespace segre {
+
+/// The items that training saw, with the run's label numbers: those of the source `train` or, if it is empty, the run's
+/// own without the held-out ones. InputError if they cannot be opened; `what` names the user's option in the message.
+std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, const std::string& train = {},
+                                                const std::string& what = "train");
+
+/// Counts of each variable's labels in the training items, or in 100,000 chosen among them: [S] int64.
+torch::Tensor count_training_labels(const DataSource& train);
+
+}  // namespace segre
