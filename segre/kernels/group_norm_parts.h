@@ -1,7 +1,7 @@
 #pragma once  // internal
 
-// The interface between group_norm.cpp and its CPU loops (group_norm_cpu.cpp) and CUDA kernels (group_norm.cu): shapes
-// and raw pointers, no tensors, so that nvcc does not have to parse LibTorch.
+// The interface between group_norm.cpp and its CPU loops (group_norm_cpu.cpp) and CUDA kernels (group_norm_forward.cu,
+// group_norm_backward.cu): shapes and raw pointers, no tensors, so that nvcc does not have to parse LibTorch.
 
 #include <cstdint>
 
