@@ -61,12 +61,13 @@ std::string describe(const ScoreSummary& s, ScoreKind kind) {
       << -s.log_p << " nats = " << -s.log_p / bit << " bits = " << -s.log_p / bit / n
       << " bits per variable (divided by " << s.n_variables << " variables)\n"
       << std::setprecision(3);
-  if (std::isnan(s.estimation_error)) {
-    out << "standard error of estimation unknown: too few draws";
-  } else {
-    out << "standard error of estimation " << s.estimation_error << " nats";
-  }
-  if (s.integration_error > 0.0) out << " by chance, " << s.integration_error << " by integration";
+  const bool unknown = std::isnan(s.estimation_error);
+  out << "standard error of estimation ";
+  if (!unknown) out << s.estimation_error << " nats";
+  if (unknown) out << "unknown";
+  if (s.integration_error > 0.0) out << " by chance";
+  if (unknown) out << " (too few draws)";
+  if (s.integration_error > 0.0) out << ", " << s.integration_error << " by integration";
   if (s.n_items > 1) {
     out << "; " << std::hypot(s.sampling_error, s.integration_error) << " for the population from which these "
         << s.n_items << " items were drawn";
