@@ -46,8 +46,8 @@ int main() {
   const auto average = segre::summarise(bound(distinct.labels), space, distinct.counts);
   std::cout << "log p of an item: " << average.log_p << " +- " << average.total_error() << '\n';
 
-  segre::tune_process();            // threads that sleep, no subnormal numbers: as the program segre has it
-  segre::send_log_to(&std::cerr);   // notes and warnings; without this line there are none
+  segre::tune_process();           // threads that sleep, no subnormal numbers: as the program segre has it
+  segre::send_log_to(&std::cerr);  // notes and warnings; without this line there are none
 
   const auto path_scores = segre::mean_of_weights(segre::FlowBound(flow, {.draws = 4})(distinct.labels));
   std::cout << "by the flow: " << path_scores.log_p[0].item<double>() << " +- "
@@ -72,20 +72,15 @@ int main() {
   const auto scored = segre::Scorer(run, {.error = segre::ErrorGoal{.nats = 0.02}})(items);  // segre likelihood
   std::cout << scored.scores.describe() << '\n' << segre::describe(scored.summary, scored.scores.kind) << '\n';
 
-  const segre::NetKind two_layers{
-      .name = "two_layers",
-      .help = "a hidden layer of 32",
-      .make = [](const segre::Space& space, const segre::NetOptions& /*options*/, uint64_t seed) {
-        return std::make_shared<TwoLayers>(space, seed);
-      }};
+  segre::NetKind two_layers{.name = "two_layers", .help = "a hidden layer of 32", .make = {}};
+  two_layers.make = [](const segre::Space& space, const segre::NetOptions& /*options*/, uint64_t seed) {
+    return std::make_shared<TwoLayers>(space, seed);
+  };
 
-  const segre::PathKind circle{
-      .name = "circle",
-      .help = "signal and noise on a circle",
-      .make = [](const segre::PathOptions& /*options*/) { return std::make_shared<const Circle>(); }};
+  segre::PathKind circle{.name = "circle", .help = "signal and noise on a circle", .make = {}};
+  circle.make = [](const segre::PathOptions& /*options*/) { return std::make_shared<const Circle>(); };
 
-  const segre::Model turning(space, circle.make({}), segre::Form::evidence,
-                             two_layers.make(space, {}, /*seed=*/1));
+  const segre::Model turning(space, circle.make({}), segre::Form::evidence, two_layers.make(space, {}, /*seed=*/1));
   segre::Trainer turner(turning, *source, recipe.train, /*seed=*/1);
   while (turner.n_steps() < recipe.train.steps) turner.step();
   segre::load_weights(turning.field(), turner.state(), /*averaged=*/true);
@@ -93,11 +88,11 @@ int main() {
   std::cout << "on a circle: " << segre::summarise(turned(distinct.labels), space, distinct.counts).log_p << '\n';
 
   const auto dice = segre::Space::table({{"first", 6, {}}, {"second", 6, {}}, {"higher", 2, {}}});
-  const auto rolls = segre::make_generated_source(
-      dice, segre::Purpose::source_rows, /*seed=*/0, [](segre::ItemRandom random, uint8_t* out) {
-        out[0] = static_cast<uint8_t>(random.below(6));
-        out[1] = static_cast<uint8_t>(random.below(6));
-        out[2] = out[1] > out[0] ? 1 : 0;
-      });
+  const auto roll = [](segre::ItemRandom random, uint8_t* out) {
+    out[0] = static_cast<uint8_t>(random.below(6));
+    out[1] = static_cast<uint8_t>(random.below(6));
+    out[2] = out[1] > out[0] ? 1 : 0;
+  };
+  const auto rolls = segre::make_generated_source(dice, segre::Purpose::source_rows, /*seed=*/0, roll);
   std::cout << "dice: " << rolls->rows(0, 1000).select(1, 2).sum().item<int64_t>() << " of 1000 second ones higher\n";
 }
