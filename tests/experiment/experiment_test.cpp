@@ -4,9 +4,9 @@
 
 #include "segre/io/files.h"
 #include "segre/net/mlp.h"
-#include "segre/path/ray.h"
 #include "segre/net/unet.h"
 #include "segre/path/e_geodesic.h"
+#include "segre/path/ray.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 

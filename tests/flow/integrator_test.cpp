@@ -228,7 +228,8 @@ TEST(DormandPrince, GivesUpAfterTooManyAttempts) {
   };
   IntegratorOptions options{.sampler = "dopri5", .t1 = 0.5, .tolerance = 1e-4, .most_attempts = 60};
   const std::string message = test::any_error([&] { carried(flow, options, start(flow, 2)); });
-  EXPECT_TRUE(test::contains(message, "dopri5: 60 attempted steps with sample.tolerance = 0.0001 reached only t = 0.2"));
+  EXPECT_TRUE(
+      test::contains(message, "dopri5: 60 attempted steps with sample.tolerance = 0.0001 reached only t = 0.2"));
   EXPECT_TRUE(test::contains(message, " of 0.5; raise it, or choose a sampler with fixed steps"));
   // A batch that finishes with its last attempt has finished.
   const Flow smooth = exact_flow();
