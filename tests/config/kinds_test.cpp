@@ -24,6 +24,22 @@ TEST(OptionSet, KeepsAStructPerTypeAndCopiesThemAll) {
   EXPECT_EQ(std::as_const(copy).of<Blue>().widths, (std::vector<int64_t>{1, 2, 7}));
 }
 
+TEST(OptionSet, AssignmentKeepsReferences) {
+  OptionSet options;
+  Red& red = options.of<Red>();
+  Blue& blue = options.of<Blue>();
+  OptionSet other;
+  other.of<Red>().depth = 9;
+  options = other;
+  EXPECT_EQ(red.depth, 9);
+  EXPECT_EQ(blue.widths, (std::vector<int64_t>{1, 2})) << "the other has the defaults";
+  blue.widths = {4};
+  options = OptionSet();
+  EXPECT_EQ(red.depth, 3);
+  EXPECT_EQ(&options.of<Red>(), &red);
+  EXPECT_EQ(options.of<Blue>().widths, (std::vector<int64_t>{1, 2}));
+}
+
 struct Shade {
   std::string name;
   std::string help;

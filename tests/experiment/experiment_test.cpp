@@ -140,6 +140,19 @@ TEST(Experiment, KeysReachWhatTheyAreNamedAfter) {
   EXPECT_EQ(e.sample.tolerance, 1e-4);
 }
 
+TEST(Experiment, ASchemaStaysBoundWhenItsExperimentIsAssigned) {
+  Experiment e;
+  auto schema = schema_of(e);
+  const std::string defaults = schema.to_toml(false);
+  schema.read_text(kOther, "other.toml");
+  e = Experiment();
+  EXPECT_EQ(schema.to_toml(false), defaults);
+  schema.set("net.hidden=[7]");
+  schema.set("path.rate=0.25");
+  EXPECT_EQ(e.net.of<MlpOptions>().hidden, std::vector<int64_t>{7});
+  EXPECT_EQ(e.path.of<RayOptions>().rate, 0.25);
+}
+
 TEST(Experiment, PathsAreBuiltAsConfigured) {
   PathOptions options;
   options.of<EGeodesicOptions>().eps = 0.02;
