@@ -124,7 +124,6 @@ Scores Scorer::score(const DistinctItems& items, bool each, const WorkCallbacks&
   }
   return {.items = refinement->scores(),
           .reached = reached,
-          .fixed = !options_.error,
           .each = each,
           .kind = estimator_->kind,
           .t1 = estimator_->t1,

@@ -45,7 +45,6 @@ struct ScoreOptions {
 struct Scores {
   ItemScores items;
   Reached reached;      ///< what was spent, and whether it was enough
-  bool fixed = false;   ///< the number of evaluations was given, not an error
   bool each = false;    ///< `reached` refers to the error of each item
   ScoreKind kind;       ///< bound or estimate
   double t1;            ///< when labels are read
