@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the commands behind the figures of docs/results.md and keeps what they print, a file each. Parts:
 #   toys oracle                                       on the CPU, two cores: 9 minutes
-#   likelihood ood samplers evaluate convergence      models/mnist on a GPU: 6 minutes
+#   likelihood evidence ood samplers evaluate convergence    models/mnist on a GPU: 8 minutes
 #   mnist paper-mnist streets                         trainings on a GPU: 4 minutes each
 # Speed is measured by bench/run.sh, bench/unet.sh and bench/score_peer.py.
 #
@@ -53,6 +53,18 @@ for part in "$@"; do
       likelihood path.hutchinson --items 30 --bound path --trace hutchinson --draws 32
       likelihood path.lattice --items 300 --bound path --trace lattice --draws 1
       likelihood ball --items 30 --bound ball --draws 2 ;;
+    evidence)
+      likelihood order --bound order --times 64
+      likelihood order.random --bound order --order random --items 300
+      for half in upper lower; do
+        likelihood $half --times 64 --only $half
+        likelihood given.$half --times 64 --given $half
+      done
+      keep halves "$segre" complete models/mnist --data "$test" --given upper --items 16 --draws 8 --device cuda \
+        --out "$out/halves.png"
+      keep halves.rate "$segre" complete models/mnist --data "$test" --given upper --device cuda --out "$out/halves.npy"
+      keep erasure "$segre" sample models/mnist --count 64 --sampler erasure --steps 20 --device cuda \
+        --out "$out/erasure.png" ;;
     ood) keep ood "$segre" ood models/mnist --inside "$test" --outside "$characters" --train "$train" --items 0 \
       --times 64 --device cuda --out "$out/ood" ;;
     samplers) keep samplers "$segre" samplers models/mnist --count 256 --data "$test" --device cuda --out "$out/samplers" ;;

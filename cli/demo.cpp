@@ -1,4 +1,4 @@
-// segre demo: the tour. Trains the three toys, samples them, and shows the results on one page.
+// segre demo: the tour. Trains the three toys, samples and conditions them, and shows the results on one page.
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/demo_table.h"
 #include "cli/show_work.h"
 #include "cli/train_text.h"
 #include "segre/core/error.h"
@@ -22,6 +23,7 @@
 #include "segre/io/output.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
+#include "segre/oracle/joint_oracle.h"
 #include "segre/report/figures.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"
@@ -41,14 +43,17 @@ struct DemoArguments {
   int64_t seed = 1;
 };
 
+constexpr double kLeastSeconds = 3.0;  // of training: enough for a few steps on a busy machine
+
 struct Toy {
   const char* source;
   const char* title;
   double share;  // of the training time
+  EvidenceKind evidence;
 };
-constexpr Toy kToys[] = {{"coupled", "Coupled binary variables", 0.12},
-                         {"mixture", "Mixture of Gaussians, 91 x 91", 0.40},
-                         {"pinwheel", "Pinwheel, 91 x 91", 0.48}};
+constexpr Toy kToys[] = {{"coupled", "Coupled binary variables", 0.12, EvidenceKind::any},
+                         {"mixture", "Mixture of Gaussians, 91 x 91", 0.40, EvidenceKind::uniform},
+                         {"pinwheel", "Pinwheel, 91 x 91", 0.48, EvidenceKind::uniform}};
 
 // A toy after training: its model, its samples, and how long both took.
 struct Outcome {
@@ -82,17 +87,24 @@ bool is_demos_own(const RunDirectory& run) {
   return words.size() > 1 && words[1] == "demo";
 }
 
+// The names of the runs that the demo makes.
+std::vector<std::string> run_names() {
+  std::vector<std::string> names{"table"};
+  for (const Toy& toy : kToys) names.emplace_back(toy.source);
+  return names;
+}
+
 // Removes the runs of the last demo; refuses to remove anything else.
 void make_room(const fs::path& out) {
-  for (const Toy& toy : kToys) {
-    const RunDirectory run(out / toy.source);
+  for (const std::string& name : run_names()) {
+    const RunDirectory run(out / name);
     const bool vacant = !fs::exists(run.path()) || (fs::is_directory(run.path()) && fs::is_empty(run.path()));
     if (!vacant && !is_demos_own(run))
       fail_input("--out ", out.string(), ": ", run.path().string(),
                  " already exists and was not made by 'segre demo'; move it, or choose another --out");
   }
-  for (const Toy& toy : kToys) {
-    const RunDirectory run(out / toy.source);
+  for (const std::string& name : run_names()) {
+    const RunDirectory run(out / name);
     if (!fs::exists(run.path())) continue;
     const auto lock = run.lock();
     run.remove();
@@ -105,9 +117,9 @@ Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const C
   experiment.data = toy.source;
   experiment.seed = arguments.seed;
   experiment.sample.steps = 4;
+  experiment.train.evidence.kind = toy.evidence;
   std::cerr << "== " << toy.source << ": train\n";
   const double start = now_seconds();
-  constexpr double kLeastSeconds = 3.0;  // enough for a few steps on a busy machine
   const double seconds = std::max(kLeastSeconds, toy.share * parse_duration("--max-time", arguments.max_time));
   {
     TrainDisplay display;
@@ -218,6 +230,44 @@ void show_probabilities(Page& page, const Outcome& coupled) {
   page.table({"labeling", "exact", "path bound", "simulation-free bound", "sampled"}, rows);
 }
 
+void show_conditionals(Page& page, const Outcome& coupled, int64_t count) {
+  page.heading("One variable given the other");
+  page.text(
+      "The same network draws conditionals: the known variable is shown to it as a corner and is not simulated. "
+      "Marginals take one evaluation and no simulation.");
+  const JointTable& target = *coupled.source->joint();
+  const Sampler sampler(coupled.run.model, coupled.run.experiment.sample, 1);
+  std::vector<std::vector<std::string>> rows;
+  for (const int64_t label : {0, 1}) {
+    const auto one = torch::tensor({label, kUnknown}, torch::kInt64).view({1, 2});
+    const JointTable exact = conditional(target, {.labels = one});
+    const double p = exact.p.masked_select(exact.labelings.select(1, 1) == 1).sum().item<double>();
+    const auto drawn = sampler.complete({.labels = one.expand({count, 2})}, 0, 0).labels.select(1, 1);
+    const double share = drawn.to(torch::kFloat64).mean().item<double>();
+    const auto marginal = sampler.probabilities({.labels = one}, 0)[0];
+    rows.push_back(
+        {concat("P(second = 1 | first = ", label, ")"), fixed(p, 4), fixed(marginal[3].item<double>(), 4),
+         fixed(share, 4) + " +- " + fixed(std::sqrt(share * (1.0 - share) / static_cast<double>(count)), 4)});
+  }
+  page.table({"", "exact", "marginal of the network", "sampled"}, rows);
+}
+
+// The upper halves of a few digits, each finished several times.
+void show_finished_digits(Page& page, const LoadedRun& run, const Sampler& sampler, const torch::Tensor& digits) {
+  if (run.experiment.train.evidence.kind == EvidenceKind::uniform) return;
+  constexpr int64_t kDraws = 9;
+  const Space& space = run.model.space();
+  const int64_t kept = space.n_variables() / 2;
+  auto upper = digits.clone();
+  upper.slice(1, kept).fill_(kUnknown);
+  std::vector<torch::Tensor> columns{torch::where(upper == kUnknown, torch::zeros_like(upper), upper)};
+  const Known known{.labels = upper};
+  for (int64_t k = 0; k < kDraws; ++k) columns.push_back(sampler.complete(known, 0, k).labels);
+  const Picture picture = draw_label_grid(space, torch::stack(columns, 1).flatten(0, 1), kDraws + 1);
+  page.text("Finished from the upper half: the first image of each row is what is known, the others are completions.");
+  page.picture(encode_png_rgb(picture.pixels, picture.height, picture.width));
+}
+
 // Digits from the model that ships with segre, if it is installed.
 void show_digits(Page& page) {
   const fs::path model = fs::path(share_folder()) / "models" / "mnist";
@@ -237,11 +287,12 @@ void show_digits(Page& page) {
   page.picture(encode_png_rgb(picture.pixels, picture.height, picture.width));
   page.caption(concat(kDigits, " samples in ", format_seconds(now_seconds() - start), ", ",
                       samples.n_evaluations / kDigits, " network evaluations each."));
+  show_finished_digits(page, run, sampler, samples.labels.slice(0, 0, 4));
 }
 
 void demo(const DemoArguments& arguments, const Context& context) {
   const fs::path plotly = plotly_file();
-  const OutputFolder out("--out", arguments.out, {"report.html"});
+  const OutputFolder out("--out", arguments.out, {"report.html", "weather.csv", "weather-filled.csv"});
   make_room(out.path());
   const double start = now_seconds();
   std::vector<Outcome> outcomes;
@@ -255,6 +306,11 @@ void demo(const DemoArguments& arguments, const Context& context) {
   show_flow(page, outcomes[0]);
   show_histograms(page, outcomes);
   show_probabilities(page, outcomes[0]);
+  show_conditionals(page, outcomes[0], arguments.count);
+  constexpr double kTableShare = 0.1;  // of the toys' training time
+  show_table_with_holes(page, out.path(),
+                        std::max(kLeastSeconds, kTableShare * parse_duration("--max-time", arguments.max_time)),
+                        static_cast<uint64_t>(arguments.seed), context);
   show_digits(page);
   page.heading("Training");
   std::vector<LossCurve> curves;

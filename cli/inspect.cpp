@@ -138,7 +138,7 @@ void write_preview(OutputFile& file, const DataSource& source) {
   const int64_t count = source.n_items() > 0 ? std::min(kPreviewItems, source.n_items()) : kPreviewItems;
   const auto& shape = source.space().shape();
   const int64_t columns = shape[1] >= 2 * shape[0] ? 4 : 8;
-  const std::string png = label_grid_png(source.space(), source.rows(0, count), columns);
+  const std::string png = label_grid_png(source.space(), source.rows(0, count).clamp_min(0), columns);
   file.write([&](std::ostream& out) { out << png; });
   std::cerr << "wrote " << file.name() << ", " << count << " images\n";
 }

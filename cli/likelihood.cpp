@@ -11,8 +11,11 @@
 #include "cli/trace_options.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
+#include "segre/io/npy.h"
 #include "segre/io/output.h"
+#include "segre/report/heat_map.h"
 #include "segre/sources/relabel.h"
+#include "segre/tasks/given.h"
 #include "segre/tasks/score.h"
 
 namespace segre::cli {
@@ -41,6 +44,10 @@ struct LikelihoodArguments {
   std::string device = "cpu";
   std::string precision = "auto";
   std::string checkpoint = "last";
+  std::string given;
+  std::string only;
+  std::string order;
+  std::string per_variable;
 };
 
 // "0.05" nats, or "2%" of the nats per item.
@@ -66,6 +73,10 @@ ScoreOptions score_options(const LikelihoodArguments& a, ScoreMethod method) {
                        .matched = choose<bool>("--readout", a.readout, {{"matched", true}, {"segre", false}}),
                        .t1 = a.t1,
                        .seed = parse_seed(a.seed)};
+  if (!a.order.empty())
+    options.order = choose<LabelOrder>("--order", a.order,
+                                       {{"left-to-right", LabelOrder::left_to_right}, {"random", LabelOrder::random}});
+  options.per_variable = !a.per_variable.empty();
   if (!a.error.empty()) options.error = parse_error(a.error);
   if (a.error.empty() && options.evaluations > 0) options.error.reset();
   return options;
@@ -83,12 +94,41 @@ void score_space(const LikelihoodArguments& a, const LoadedRun& run, const Score
     std::cerr << text << '\n';
 }
 
-void score_data(const LikelihoodArguments& a, const LoadedRun& run, const Scorer& scorer, OutputFile* file) {
-  const auto labels = first_items(run.model.space(), a.data, a.items, "--data " + a.data);
+// Nats of every cell: a table, an array in the shape of the items, or a picture of the first items, the brighter the
+// odder.
+void write_cells(OutputFile& file, const Space& space, const ItemScores& scores) {
+  const std::string& name = file.name();
+  if (name.ends_with(".npy")) {
+    std::vector<int64_t> shape{scores.cells.size(0)};
+    shape.insert(shape.end(), space.shape().begin(), space.shape().end());
+    return file.write([&](std::ostream& out) { write_npy_numbers(out, (-scores.cells).view(shape)); });
+  }
+  if (name.ends_with(".png")) {
+    const std::string png = heat_grid_png(space, -scores.cells);
+    return file.write([&](std::ostream& out) { out << png; });
+  }
+  file.write([&](std::ostream& out) { write_cells_csv(out, space, scores); });
+}
+
+// The form of --per-variable must suit the model.
+void check_cells_name(const std::string& name, const Space& space) {
+  if (name.ends_with(".png") && space.layout() != Layout::image)
+    fail_input("--per-variable ", name, ": pictures need image data; use .csv or .npy");
+  if (!name.ends_with(".png") && !name.ends_with(".npy") && !name.ends_with(".csv") && name != "-")
+    fail_input("--per-variable ", name, ": expected a file that ends in .csv, .npy or .png, or - for CSV");
+}
+
+void score_data(const LikelihoodArguments& a, const LoadedRun& run, const Scorer& scorer, OutputFile* file,
+                OutputFile* cells) {
+  const Space& space = run.model.space();
+  auto labels = first_items(space, a.data, a.items, "--data " + a.data, Unknowns::allow);
+  if (!a.only.empty())
+    labels = torch::where(parse_variables(space, a.only, "--only"), labels, torch::full({1}, kUnknown, torch::kInt64));
   const double start = now_seconds();
   const auto scored = with_progress([&](const WorkCallbacks& callbacks) { return scorer(labels, callbacks); });
   const double seconds = now_seconds() - start;
   if (file != nullptr) file->write([&](std::ostream& out) { write_scores_csv(out, scored.all()); });
+  if (cells != nullptr) write_cells(*cells, space, scored.all());
   // Without a file, the averages are the result.
   std::ostream& out = file == nullptr ? std::cout : std::cerr;
   out << scored.scores.describe() << '\n' << describe(scored.summary, scored.scores.kind) << '\n';
@@ -100,9 +140,17 @@ void score_data(const LikelihoodArguments& a, const LoadedRun& run, const Scorer
 void require_options_used(const CLI::App& command, const LikelihoodArguments& a, ScoreMethod method) {
   const bool flows = method == ScoreMethod::path || method == ScoreMethod::ball;
   const std::string chosen = "--bound " + a.bound;
-  for (const char* option : {"--times", "--control"})
-    require_used(command, option, method == ScoreMethod::free, chosen);
-  require_used(command, "--draws", method != ScoreMethod::free, chosen);
+  const bool in_order = method == ScoreMethod::order;
+  require_used(command, "--times", method == ScoreMethod::free || (in_order && a.order.empty()),
+               a.order.empty() ? chosen : "--order");
+  require_used(command, "--control", method == ScoreMethod::free, chosen);
+  require_used(command, "--draws", method != ScoreMethod::free && !in_order, chosen);
+  require_used(command, "--order", in_order, chosen);
+  require_used(command, "--error", !in_order || a.order.empty(), "--order, whose score is exact");
+  require_used(command, "--t1", !in_order, chosen);
+  for (const char* option : {"--given", "--per-variable"}) require_used(command, option, !a.enumerate, "--enumerate");
+  require_used(command, "--given", method != ScoreMethod::ball && method != ScoreMethod::direct, chosen);
+  require_used(command, "--per-variable", method == ScoreMethod::free || in_order, chosen);
   for (const char* option : {"--trace", "--stride", "--probes", "--average", "--panels"})
     require_used(command, option, flows, chosen);
   require_used(command, "--mass", method == ScoreMethod::ball, chosen);
@@ -119,16 +167,23 @@ void likelihood(const LikelihoodArguments& a, const CLI::App& command) {
                                           {{"free", ScoreMethod::free},
                                            {"path", ScoreMethod::path},
                                            {"ball", ScoreMethod::ball},
-                                           {"direct", ScoreMethod::direct}});
+                                           {"direct", ScoreMethod::direct},
+                                           {"order", ScoreMethod::order}});
   require_options_used(command, a, method);
   if (a.enumerate && a.out.empty()) fail_input("--enumerate: give --out FILE.csv, or --out - for standard output");
   std::optional<OutputFile> file;
   if (!a.out.empty()) file.emplace("--out", a.out);
+  std::optional<OutputFile> cells;
+  if (!a.per_variable.empty()) cells.emplace("--per-variable", a.per_variable);
   const LoadedRun run =
       load_named(a.run, a.device, a.checkpoint, scoring_precision(method, parse_precision(a.precision)));
-  const Scorer scorer(run, score_options(a, method));
+  const Space& space = run.model.space();
+  if (cells) check_cells_name(a.per_variable, space);
+  ScoreOptions options = score_options(a, method);
+  if (!a.given.empty()) options.given = parse_variables(space, a.given, "--given");
+  const Scorer scorer(run, options);
   if (a.enumerate) return score_space(a, run, scorer, *file);
-  score_data(a, run, scorer, file ? &*file : nullptr);
+  score_data(a, run, scorer, file ? &*file : nullptr, cells ? &*cells : nullptr);
 }
 
 void add_estimator_options(CLI::App& command, LikelihoodArguments& a) {
@@ -136,14 +191,26 @@ void add_estimator_options(CLI::App& command, LikelihoodArguments& a) {
                      "free: simulation-free, forward passes only, the stochastic sampler's likelihood. "
                      "path: the flow's own, with the path as proposal. "
                      "ball: the paper's proposal; valid, but it grows looser without limit as the flow improves and as "
-                     "t1 nears 1. direct: E[T(W)] simulated, an estimate for small spaces, not a bound");
+                     "t1 nears 1. direct: E[T(W)] simulated, an estimate for small spaces, not a bound. "
+                     "order: labels filled in one after another, the likelihood of the erasure sampler");
+  command.add_option("--given", a.given,
+                     "score the rest given these: columns or positions (2,5-9), separated by commas; upper, lower, "
+                     "left or right half of an image; or a mask, FILE.png or FILE.npy, whose pixels other than 0 are "
+                     "given");
+  command.add_option("--only", a.only, "score these variables alone, named as for --given, and leave the others out");
+  command.add_option("--order", a.order,
+                     "order: left-to-right or random gives the exact log p of filling in that order, with one "
+                     "evaluation per variable; without it, the average over all orders is bounded");
+  command.add_option("--per-variable", a.per_variable,
+                     "free, order: FILE.csv, FILE.npy or, for images, FILE.png: the nats of each cell, which add up "
+                     "to the item's");
   command.add_option("--error", a.error,
                      "add evaluations until the average has this standard error, in nats per item (0.05) or as a share "
                      "of them (1%); with --enumerate: until each labeling has it");
   command.add_flag("--each", a.each, "apply --error to each item (root mean square), not to the average");
   command
       .add_option("--times", a.times,
-                  "free: evaluations per item, a multiple of 4, instead of --error; with it, the maximum")
+                  "free, order: evaluations per item, a multiple of 4, instead of --error; with it, the maximum")
       ->check(CLI::Range(int64_t{4}, kMost));
   command
       .add_option("--draws", a.draws,

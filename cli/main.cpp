@@ -27,6 +27,9 @@ void add_sample(CLI::App& app, Context& context);
 void add_samplers(CLI::App& app, Context& context);
 void add_likelihood(CLI::App& app, Context& context);
 void add_ood(CLI::App& app, Context& context);
+void add_complete(CLI::App& app, Context& context);
+void add_predict(CLI::App& app, Context& context);
+void add_conditionals(CLI::App& app, Context& context);
 void add_outliers(CLI::App& app, Context& context);
 void add_evaluate(CLI::App& app, Context& context);
 void add_convergence(CLI::App& app, Context& context);
@@ -43,10 +46,11 @@ namespace {
 using segre::cli::AddCommand;
 
 constexpr AddCommand kCommands[] = {
-    segre::cli::add_demo,     segre::cli::add_data,     segre::cli::add_describe,    segre::cli::add_train,
-    segre::cli::add_sample,   segre::cli::add_samplers, segre::cli::add_likelihood,  segre::cli::add_ood,
-    segre::cli::add_outliers, segre::cli::add_evaluate, segre::cli::add_convergence, segre::cli::add_oracle,
-    segre::cli::add_export,   segre::cli::add_keys,     segre::cli::add_doctor,      segre::cli::add_version,
+    segre::cli::add_demo,        segre::cli::add_data,     segre::cli::add_describe,     segre::cli::add_train,
+    segre::cli::add_sample,      segre::cli::add_complete, segre::cli::add_predict,      segre::cli::add_samplers,
+    segre::cli::add_likelihood,  segre::cli::add_ood,      segre::cli::add_outliers,     segre::cli::add_evaluate,
+    segre::cli::add_convergence, segre::cli::add_oracle,   segre::cli::add_conditionals, segre::cli::add_export,
+    segre::cli::add_keys,        segre::cli::add_doctor,   segre::cli::add_version,
 };
 
 constexpr int kRunFailed = 1;

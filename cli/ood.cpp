@@ -52,7 +52,7 @@ void ood(const OodArguments& arguments) {
   std::cout << aligned(auroc_table(report.results)) << std::flush;
   std::cerr << verdict(report.results) << '\n'
             << report.how_recommended << "\nwrote " << arguments.out << ": report.html, auroc.csv, scores.csv"
-            << (report.space.layout() == Layout::image ? ", items.png\n" : "\n");
+            << (report.space.layout() == Layout::image ? ", items.png, oddest.png\n" : "\n");
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ void add_ood(CLI::App& app, Context& /*context*/) {
   command->add_option("RUN", arguments->run, "directory that 'segre train' wrote")->required();
   command->add_option("--inside", arguments->inside, "SOURCE of items like the training data")->required();
   command->add_option("--outside", arguments->outside, "SOURCE of items of another kind")->required();
-  command->add_option("--out", arguments->out, "new folder for report.html, auroc.csv, scores.csv, items.png")
+  command->add_option("--out", arguments->out, "new folder for report.html, auroc.csv, scores.csv, items.png, oddest.png")
       ->required();
   command->add_option("--train", arguments->train, "SOURCE of training items (the run's own, without held-out items)");
   command->add_option("--items", arguments->items, "score N evenly spaced items of each source; 0: all (1000)")

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto path = folder.put("array", rest);
   fuzz::survive([&] {
     const Dataset dataset = reader.read(parse_source_name(reader.kind + path.string() + reader.options));
-    check_labels(dataset.space, dataset.labels.to(torch::kInt64));
+    check_labels(dataset.space, dataset.labels.to(torch::kInt64), dataset.unknowns);
   });
   return 0;
 }

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto name = parse_source_name((is_city ? "cityscapes:" : "png:") + target + "?" + parts[0]);
     if (name.target() != target) return;  // the input itself has question marks
     const Dataset dataset = is_city ? read_cityscapes(name) : read_png_folder(name);
-    check_labels(dataset.space, dataset.labels.to(torch::kInt64));
+    check_labels(dataset.space, dataset.labels.to(torch::kInt64), dataset.unknowns);
   });
   return 0;
 }

@@ -26,7 +26,7 @@ void read_archive(const std::filesystem::path& path) {
 
 void read_source(const std::string& text, Dataset (*read)(const SourceName&)) {
   const Dataset dataset = read(parse_source_name(text));
-  check_labels(dataset.space, dataset.labels.to(torch::kInt64));
+  check_labels(dataset.space, dataset.labels.to(torch::kInt64), dataset.unknowns);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ segre::Space model_space() {
 void read_table(const std::filesystem::path& path, const std::string& options) {
   using namespace segre;
   const Dataset dataset = read_csv_table(parse_source_name("csv:" + path.string() + options));
-  check_labels(dataset.space, dataset.labels.to(torch::kInt64));
+  check_labels(dataset.space, dataset.labels.to(torch::kInt64), dataset.unknowns);
   // The space as a model would keep it.
   const Space kept = Space::from_json(nlohmann::json::parse(dataset.space.to_json().dump()));
   for (int64_t i = 0; i < kept.n_variables(); ++i)
@@ -47,8 +47,9 @@ void read_table(const std::filesystem::path& path, const std::string& options) {
 void read_for_model(const std::filesystem::path& path, const std::string& options) {
   using namespace segre;
   static const Space space = model_space();
-  const Dataset dataset = read_csv_table_for(parse_source_name("csv:" + path.string() + options), space, "--data", 0);
-  check_labels(space, dataset.labels.to(torch::kInt64));
+  const SourceName name = parse_source_name("csv:" + path.string() + options);
+  const Dataset dataset = read_csv_table_for(name, space, "--data", 0, Unknowns::refuse);
+  check_labels(space, dataset.labels.to(torch::kInt64), dataset.unknowns);
 }
 
 void read_joint(const std::filesystem::path& path) {

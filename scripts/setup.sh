@@ -5,7 +5,7 @@
 #   scripts/setup.sh test     also Chromium, for the test that opens the report
 #   scripts/setup.sh lint     also clang-format, clang-tidy
 #   scripts/setup.sh fuzz     also Clang with its sanitizers and libFuzzer
-#   scripts/setup.sh bench    also all of PyTorch, for comparison (2 GB more)
+#   scripts/setup.sh bench    also all of PyTorch (2 GB more) and scikit-learn, for comparison
 #
 # TORCH_DIR=DIR uses that LibTorch; CUDA=1 installs the wheel with its CUDA libraries.
 set -euo pipefail
@@ -15,6 +15,7 @@ torch_version=2.11.0
 # The two small NVIDIA libraries that libtorch_cpu itself is linked against, in the versions torch 2.11.0 requires.
 torch_cpu_needs=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
 plotly_version=6.3.0
+sklearn_version=1.7.2
 
 packages=(g++ make cmake ninja-build ccache git ca-certificates python3 python3-venv
           libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libgtest-dev
@@ -128,6 +129,11 @@ install_torch_full() {
   touch .venv/done-torch-cpu
 }
 
+install_sklearn() {
+  say "install scikit-learn $sklearn_version (0.2 GB)"
+  pip_install "scikit-learn==$sklearn_version" numpy
+}
+
 install_packages
 once venv make_venv
 once plotly-$plotly_version install_plotly
@@ -139,4 +145,5 @@ elif [ ! -e "$TORCH_DIR/lib/libtorch_cpu.so" ]; then
   echo "TORCH_DIR=$TORCH_DIR: no lib/libtorch_cpu.so in it; expected an unpacked LibTorch $torch_version or the wheel's torch folder" >&2
   exit 2
 fi
+if [ "${1:-build}" = bench ]; then once sklearn-$sklearn_version install_sklearn; fi
 install_optional

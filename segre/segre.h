@@ -85,6 +85,11 @@
 #include "segre/simplex/replicator.h"
 #include "segre/simplex/tangent.h"
 
+// gives: State (v, t and what is known besides), random sets of known variables
+#include "segre/state/known.h"
+#include "segre/state/patterns.h"
+#include "segre/state/state.h"
+
 // gives: Path (a_t, s_t) and its kinds, PathSample (v_t and its velocity), decision_time
 #include "segre/path/e_geodesic.h"
 #include "segre/path/formula_path.h"
@@ -115,6 +120,7 @@
 // gives: Trainer, from path samples to parameters
 #include "segre/train/adam.h"
 #include "segre/train/captured_step.h"
+#include "segre/train/evidence.h"
 #include "segre/train/objective.h"
 #include "segre/train/schedule.h"
 #include "segre/train/time_law.h"
@@ -128,6 +134,7 @@
 #include "segre/flow/integrator.h"
 #include "segre/flow/row_blocks.h"
 #include "segre/flow/sampler_kinds.h"
+#include "segre/flow/state_blocks.h"
 #include "segre/flow/step.h"
 
 // gives: Sampler: noise -> flow -> labels
@@ -140,6 +147,7 @@
 #include "segre/likelihood/direct.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
+#include "segre/likelihood/order_bound.h"
 #include "segre/likelihood/proposal.h"
 #include "segre/likelihood/refine.h"
 #include "segre/likelihood/score_each.h"
@@ -165,6 +173,7 @@
 #include "segre/report/convergence_page.h"
 #include "segre/report/evaluation_page.h"
 #include "segre/report/figures.h"
+#include "segre/report/heat_map.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"
 #include "segre/report/sampler_figures.h"
@@ -195,11 +204,15 @@
 #include "segre/experiment/train_run.h"
 
 // gives: what the commands do: score, sample, evaluate, detect, rank, compare, check
+#include "segre/tasks/check_conditionals.h"
 #include "segre/tasks/check_estimators.h"
+#include "segre/tasks/complete.h"
 #include "segre/tasks/converge.h"
 #include "segre/tasks/detect_outside.h"
 #include "segre/tasks/evaluate_run.h"
+#include "segre/tasks/given.h"
 #include "segre/tasks/known_joint.h"
+#include "segre/tasks/predict.h"
 #include "segre/tasks/rank_outliers.h"
 #include "segre/tasks/sample_run.h"
 #include "segre/tasks/score.h"

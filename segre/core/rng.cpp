@@ -97,6 +97,19 @@ torch::Tensor fill(torch::Tensor out, detail::Draw draw, const RandomStream& ran
   return out;
 }
 
+// The index of the first number is in memory on out's device.
+torch::Tensor fill(torch::Tensor out, detail::Draw draw, const RandomStream& random, const torch::Tensor& first_index) {
+#ifdef SEGRE_CUDA
+  if (out.is_cuda() && out.scalar_type() == torch::kFloat32) {
+    detail::fill_cuda(out.data_ptr<float>(), out.numel(), draw, random.seed, random.stream, 0,
+                      first_index.data_ptr<int64_t>(), c10::cuda::getCurrentCUDAStream(out.device().index()).stream());
+    return out;
+  }
+#endif
+  if (out.is_cuda()) fail("random numbers from an index in device memory need a float32 tensor");
+  return fill(std::move(out), draw, random, static_cast<uint64_t>(first_index.item<int64_t>()));
+}
+
 }  // namespace
 
 namespace detail {
@@ -126,19 +139,26 @@ torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, uint64_
 }
 
 torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, const torch::Tensor& first_index) {
-#ifdef SEGRE_CUDA
-  if (out.is_cuda() && out.scalar_type() == torch::kFloat32) {
-    detail::fill_cuda(out.data_ptr<float>(), out.numel(), detail::Draw::normal, random.seed, random.stream, 0,
-                      first_index.data_ptr<int64_t>(), c10::cuda::getCurrentCUDAStream(out.device().index()).stream());
-    return out;
-  }
-#endif
-  if (out.is_cuda()) fail("normals from an index in device memory need a float32 tensor");
-  return fill(std::move(out), detail::Draw::normal, random, static_cast<uint64_t>(first_index.item<int64_t>()));
+  return fill(std::move(out), detail::Draw::normal, random, first_index);
 }
 
 torch::Tensor fill_uniform(torch::Tensor out, const RandomStream& random, uint64_t first_index) {
   return fill(std::move(out), detail::Draw::uniform, random, first_index);
+}
+
+torch::Tensor fill_uniform(torch::Tensor out, const RandomStream& random, const torch::Tensor& first_index) {
+  return fill(std::move(out), detail::Draw::uniform, random, first_index);
+}
+
+uint64_t mix_bits(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+uint64_t round_seed(uint64_t seed, int64_t round) {
+  return round == 0 ? seed : mix_bits(seed ^ mix_bits(static_cast<uint64_t>(round)));
 }
 
 double uniform_double(const RandomStream& random, uint64_t index) {

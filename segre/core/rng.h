@@ -30,6 +30,11 @@ enum class Purpose : uint64_t {
   calibration_rows = 19,
   direct_noise = 20,
   bin_values = 21,
+  known_pattern = 22,
+  known_cells = 23,
+  own_times = 24,
+  erasure = 25,
+  fill_order = 26,
 };
 
 /// A counter-based source of random numbers: number `index` of a stream is a pure function of
@@ -52,6 +57,15 @@ torch::Tensor fill_normal(torch::Tensor out, const RandomStream& random, const t
 
 /// Like fill_normal, uniform on [0, 1) in multiples of 2^-24.
 torch::Tensor fill_uniform(torch::Tensor out, const RandomStream& random, uint64_t first_index);
+
+/// The same with first_index in memory, as in fill_normal.
+torch::Tensor fill_uniform(torch::Tensor out, const RandomStream& random, const torch::Tensor& first_index);
+
+/// The finaliser of SplitMix64: every bit of the input reaches every bit of the output.
+uint64_t mix_bits(uint64_t x);
+
+/// The seed of independent round number `round` of some work; round 0 uses `seed` itself.
+uint64_t round_seed(uint64_t seed, int64_t round);
 
 /// Number `index` of the stream as a float64 uniform on [0, 1) in multiples of 2^-53 (two words of one block).
 double uniform_double(const RandomStream& random, uint64_t index);

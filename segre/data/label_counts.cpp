@@ -10,8 +10,8 @@ constexpr int64_t kValuesAtOnce = 1 << 22;  // labels counted at once
 bool shares_labels(const Space& space) { return space.is_uniform() && space.layout() != Layout::table; }
 
 torch::Tensor count_labels(const Space& space, const torch::Tensor& labels) {
-  check_labels(space, labels);
-  return torch::bincount((labels + space.starts(torch::kCPU)).flatten(), {}, space.n_coordinates());
+  check_labels(space, labels, Unknowns::allow);
+  return torch::bincount((labels + space.starts(torch::kCPU)).masked_select(labels >= 0), {}, space.n_coordinates());
 }
 
 torch::Tensor count_labels(const DataSource& source, int64_t n_items) {

@@ -19,7 +19,9 @@ template <class T>
 void relabel_all(std::vector<T>& values, const std::vector<std::vector<int32_t>>& place) {
   const size_t n = place.size();
   for (size_t begin = 0; begin + n <= values.size(); begin += n)
-    for (size_t i = 0; i < n; ++i) values[begin + i] = static_cast<T>(place[i][values[begin + i]]);
+    for (size_t i = 0; i < n; ++i)
+      if (T& value = values[begin + i]; static_cast<int64_t>(value) != kUnknown)
+        value = static_cast<T>(place[i][value]);
 }
 
 }  // namespace
@@ -37,7 +39,7 @@ void LabelStore::add_wide(int32_t label) {
 }
 
 void LabelStore::set(int64_t index, int32_t label) {
-  if (label > 0xff) widen();
+  if (label < 0 || label > 0xff) widen();
   if (is_wide_) {
     words_[index] = label;
   } else {
@@ -50,16 +52,17 @@ void LabelStore::relabel(const std::vector<std::vector<int32_t>>& place) {
 }
 
 void LabelStore::relabel(const std::vector<int32_t>& place) {
-  if (*std::max_element(place.begin(), place.end()) > 0xff) widen();
+  const auto [least, largest] = std::minmax_element(place.begin(), place.end());
+  if (*least < 0 || *largest > 0xff) widen();
   for (uint8_t& label : bytes_) label = static_cast<uint8_t>(place[label]);
   for (int32_t& label : words_) label = place[label];
 }
 
-torch::Tensor LabelStore::take(const Space& space) {
+torch::Tensor LabelStore::take(const Space& space, Unknowns unknowns) {
   const auto labels =
       is_wide_ ? adopt(words_, space.n_variables(), torch::kInt32) : adopt(bytes_, space.n_variables(), torch::kUInt8);
   is_wide_ = false;
-  return labels.to(label_type(space));
+  return labels.to(label_type(space, unknowns));
 }
 
 }  // namespace segre

@@ -7,12 +7,12 @@
 
 namespace segre {
 
-/// Collects labels one by one while neither their count nor the largest is known: a byte each until one needs more. The
-/// tensor takes over the memory without a copy.
+/// Collects labels one by one while neither their count nor the largest is known: a byte each until one needs more, or
+/// is kUnknown. The tensor takes over the memory without a copy.
 class LabelStore {
  public:
   void add(int32_t label) {
-    if (!is_wide_ && label <= 0xff) {
+    if (!is_wide_ && label >= 0 && label <= 0xff) {
       bytes_.push_back(static_cast<uint8_t>(label));
     } else {
       add_wide(label);
@@ -27,8 +27,8 @@ class LabelStore {
   void relabel(const std::vector<std::vector<int32_t>>& place);
   /// The same with one numbering for all columns: label j becomes place[j].
   void relabel(const std::vector<int32_t>& place);
-  /// The labels as [N, n] of the space's label_type; the store is empty afterwards.
-  torch::Tensor take(const Space& space);
+  /// The labels as [N, n] of label_type(space, unknowns); the store is empty afterwards.
+  torch::Tensor take(const Space& space, Unknowns unknowns = Unknowns::refuse);
 
  private:
   void add_wide(int32_t label);

@@ -27,11 +27,14 @@ class JointSource final : public DataSource {
 
 // A dataset that training can trust: it indexes memory with the labels.
 Dataset checked(Dataset dataset) {
-  check_integer_labels(dataset.space, dataset.labels);
+  check_integer_labels(dataset.space, dataset.labels, dataset.unknowns);
+  // Without unknown labels, a dataset that may have them is like any other.
+  if (dataset.unknowns == Unknowns::allow && !(dataset.labels < 0).any().item<bool>())
+    dataset.unknowns = Unknowns::refuse;
   if (dataset.labels.size(0) == 0) fail_input("a dataset of the ", dataset.space.describe(), " has no items");
   if (dataset.mirror && dataset.space.layout() != Layout::image)
     fail_input("a dataset of the ", dataset.space.describe(), " cannot be mirrored, only images can");
-  dataset.labels = dataset.labels.to(torch::kCPU, label_type(dataset.space)).contiguous();
+  dataset.labels = dataset.labels.to(torch::kCPU, label_type(dataset.space, dataset.unknowns)).contiguous();
   return dataset;
 }
 
@@ -47,6 +50,7 @@ class DatasetSource final : public DataSource {
     return gather_items(dataset_, dataset_.labels, stream_rows(random, first_item, count, n_items(), dataset_.mirror));
   }
   std::string place(int64_t item) const override { return dataset_.origin.place(item); }
+  bool has_unknowns() const override { return dataset_.unknowns == Unknowns::allow; }
   const Dataset* dataset() const override { return &dataset_; }
 
  private:
@@ -55,7 +59,20 @@ class DatasetSource final : public DataSource {
 
 }  // namespace
 
-torch::ScalarType label_type(const Space& space) { return space.max_labels() <= 256 ? torch::kUInt8 : torch::kInt32; }
+torch::ScalarType label_type(const Space& space, Unknowns unknowns) {
+  if (unknowns == Unknowns::allow) return space.max_labels() <= 32'767 ? torch::kInt16 : torch::kInt32;
+  return space.max_labels() <= 256 ? torch::kUInt8 : torch::kInt32;
+}
+
+void require_complete(const DataSource& source, const std::string& what) {
+  if (!source.has_unknowns()) return;
+  const auto unknown = source.dataset()->labels < 0;
+  const auto item = unknown.any(1).to(torch::kInt8).argmax().item<int64_t>();
+  const auto variable = unknown[item].to(torch::kInt8).argmax().item<int64_t>();
+  const std::string place = source.place(item);
+  fail_input(place.empty() ? concat(what, ": item ", item) : place, ": ", source.space().variable_name(variable),
+             " is unknown, but complete items are needed here; 'segre complete' fills such cells in");
+}
 
 torch::Tensor gather_items(const Dataset& dataset, const torch::Tensor& labels, const torch::Tensor& rows) {
   if (!dataset.mirror) return labels.index_select(0, rows).to(torch::kInt64);

@@ -23,6 +23,8 @@ class DataSource {
   virtual torch::Tensor items(const RandomStream& random, uint64_t first_item, int64_t count) const = 0;
   /// Where an item was read, for messages: "t.csv:17"; "" if it was not read from a file.
   virtual std::string place(int64_t /*item*/) const { return {}; }
+  /// Whether labels of some items are kUnknown.
+  virtual bool has_unknowns() const { return false; }
   /// The items if they are in memory, so that they can move to a GPU; else nullptr.
   virtual const Dataset* dataset() const { return nullptr; }
   /// The exact distribution if known; else nullptr.
@@ -34,8 +36,12 @@ std::unique_ptr<DataSource> make_joint_source(JointTable table);
 
 /// A source of items in memory. The labels may have any integer type: they are checked here, once, and kept as
 /// label_type(space), without a copy if they already have that type. InputError names item, variable and value of a
-/// label outside [0, c_i), or a shape other than [N, n], or says that there are no items or nothing to mirror.
+/// label outside [0, c_i) (kUnknown may be allowed), or a shape other than [N, n], or says that there are no items or
+/// nothing to mirror.
 std::unique_ptr<DataSource> make_dataset_source(Dataset dataset);
+
+/// InputError, starting with `what`, if labels of some items are unknown.
+void require_complete(const DataSource& source, const std::string& what);
 
 /// The rows of a dataset of n_rows that are items first_item ... of the training stream, [count] int64. Each epoch is
 /// a new permutation. With `mirror`, half of them are to be mirrored, marked by -1 - row instead of row.

@@ -30,7 +30,8 @@ torch::Tensor chosen_items(const DataSource& source, int64_t most) {
 std::pair<Dataset, Dataset> split_off(const Dataset& dataset, int64_t count) {
   const int64_t n = dataset.labels.size(0);
   const auto take = [&](const torch::Tensor& rows) {
-    return Dataset{dataset.space, dataset.labels.index_select(0, rows), dataset.mirror, dataset.origin.select(rows)};
+    return Dataset{dataset.space, dataset.labels.index_select(0, rows), dataset.mirror, dataset.origin.select(rows),
+                   dataset.unknowns};
   };
   return {take(shuffled_rows(n, count, n)), take(chosen_rows(n, count))};
 }

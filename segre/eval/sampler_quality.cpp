@@ -13,6 +13,7 @@ constexpr int64_t kBudgets[] = {4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 64, 100, 20
 constexpr double kTolerances[] = {0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5};
 
 int64_t evaluations_of(const SamplerKind& sampler, const Path& path, int64_t steps) {
+  if (sampler.counts_steps) return steps;
   std::vector<double> times;
   for (int64_t k = 0; k <= steps; ++k)
     times.push_back(path.time_at(1.0) * static_cast<double>(k) / static_cast<double>(steps));
@@ -112,6 +113,8 @@ SamplerQuality measure_samplers(const Flow& flow, const QualityOptions& options,
   double total = expected_evaluations(many_steps, *flow.path);
   for (const SamplerKind& sampler : sampler_kinds())
     for (const SampleOptions& setting : quality_settings(sampler, *flow.path, options)) {
+      // Filling in needs a flow that can be told labels, and at most one evaluation per variable.
+      if (sampler.counts_steps && (!flow.from_evidence || setting.steps > flow.space.n_variables())) continue;
       settings.push_back(setting);
       total += expected_evaluations(setting, *flow.path);
     }

@@ -65,6 +65,7 @@ int64_t steps_for(int64_t n_items, int64_t epochs, int64_t batch) {
 
 Experiment image_recipe(const Space& space, int64_t n_items, const UNetSize& size) {
   Experiment e;
+  e.train.evidence.kind = EvidenceKind::any;
   e.train.adam = {.beta2 = 0.999, .ema = 0.999, .clip = 1.0};
   e.net.kind = "unet";
   e.net.of<UNetOptions>() = unet_of(size, space);
@@ -98,6 +99,7 @@ void shorten(Experiment& e, const Pace& pace, double seconds) {
 Experiment recipe_for(const Space& space, int64_t n_items, torch::Device device) {
   if (is_image(space)) return image_recipe(space, n_items, device.is_cpu() ? kSmall : kFull);
   Experiment e;
+  e.train.evidence.kind = EvidenceKind::any;
   if (space.n_variables() <= kFewVariables) return e;
   const int64_t width = space.n_coordinates() <= 512 ? 256 : 512;
   e.net.kind = "mlp";

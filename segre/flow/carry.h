@@ -1,6 +1,6 @@
 #pragma once
 
-#include "segre/flow/row_blocks.h"
+#include "segre/flow/state_blocks.h"
 
 namespace segre {
 
@@ -11,13 +11,13 @@ class Carrier {
   explicit Carrier(Flow flow);
 
   /// x [R, S] from one time to another, earlier or later, in n_steps steps of sigma.
-  torch::Tensor operator()(torch::Tensor x, double from, double to, int64_t n_steps) const;
+  torch::Tensor operator()(torch::Tensor x, double from, double to, int64_t n_steps, const Known& known = {}) const;
   /// D at v = s x: [R, S].
-  torch::Tensor endpoint(const torch::Tensor& x, double t) const;
+  torch::Tensor endpoint(const torch::Tensor& x, double t, const Known& known = {}) const;
 
  private:
   Flow flow_;
-  std::shared_ptr<const RowBlocks> endpoint_;
+  std::shared_ptr<const StateBlocks> endpoint_;
 };
 
 }  // namespace segre

@@ -5,6 +5,7 @@
 #include "segre/core/error.h"
 #include "segre/flow/flow_plan.h"
 #include "segre/flow/sampler_kinds.h"
+#include "segre/flow/state_blocks.h"
 
 namespace segre {
 namespace {
@@ -64,20 +65,23 @@ class DormandPrince final : public Integrator {
         most_attempts_(most_attempts),
         lands_(t1 >= flow.path->t_end()),
         stop_(lands_ ? (1.0 - kGapBeforeTheEnd) * t1 : t1),
-        times_{0.0, t1},
-        graph_([this](const Tensors& rows) { return attempt(rows); }, flow.options.device()) {
+        times_{0.0, t1} {
+    for (int known = 0; known < kKnownShapes; ++known)
+      graphs_.push_back(std::make_unique<Captured>([this, known](const Tensors& rows) { return attempt(rows, known); },
+                                                   flow.options.device()));
     if (!(tolerance > 0.0)) fail_input("sample.tolerance = ", tolerance, ": expected a number above 0");
   }
 
   const std::vector<double>& times() const override { return times_; }
 
  private:
-  // Inputs and outputs of an attempt, in this order.
-  enum Row { kV, kField, kTime, kStep, kError, kEvaluations };
+  // Inputs and outputs of an attempt, in this order; inputs go on with what is known.
+  enum Row { kV, kField, kTime, kStep, kError, kEvaluations, kKnown };
 
   // Attempts one step of every row; rows that have arrived stay unchanged. After the rows it returns [2]
   // bool, whether any is still on its way and whether any step has become too small.
-  Tensors attempt(const Tensors& rows) const {
+  Tensors attempt(const Tensors& rows, int known_shape) const {
+    const Known known = known_from(known_shape, rows, kKnown);
     const auto& v = rows[kV];
     const auto& t = rows[kTime];
     const auto left = stop_ - t;
@@ -89,7 +93,7 @@ class DormandPrince final : public Integrator {
     torch::Tensor end;
     for (int stage = 0; stage < kStages; ++stage) {
       end = torch::addcmul(v, weighted_sum(k, kWeights[stage]), h_column);
-      k.push_back(flow_.velocity(end, torch::add(t, h, kNodes[stage])));
+      k.push_back(flow_.velocity({end, torch::add(t, h, kNodes[stage]), known}));
     }
     const auto scale = tolerance_ * (1.0 + torch::maximum(v.abs(), end.abs()));
     const auto error = (weighted_sum(k, kErrorWeights) * h_column / scale).square().mean(1).sqrt();
@@ -108,28 +112,32 @@ class DormandPrince final : public Integrator {
             torch::stack({(next_t < stop_).any(), stuck.any()})};
   }
 
-  Tensors start(const torch::Tensor& v_0) const {
+  Tensors start(const Departure& from) const {
+    const auto& v_0 = from.v_0;
     const auto zero = torch::zeros({v_0.size(0)}, flow_.options);
     // Assumes a fifth-order error in the step's share of the way; a step that is far too long costs one attempt.
     const double h = 0.5 * std::pow(tolerance_, 0.2) * stop_;
     return {v_0,
-            flow_.velocity(v_0, zero),
+            flow_.velocity({v_0, zero, from.known}),
             zero,
             torch::full_like(zero, std::min(h, stop_)),
             torch::full_like(zero, kSmallestError),
             torch::ones({v_0.size(0)}, zero.options().dtype(torch::kInt64))};
   }
 
-  Arrival carry(const torch::Tensor& v_0, uint64_t /*first*/, const Observer& observe) const override {
-    if (observe) observe(v_0, 0.0);
-    Tensors rows = start(v_0);
+  Arrival carry(const Departure& from, const Observer& observe) const override {
+    if (observe) observe(from.v_0, 0.0);
+    const int known = shape_of(from.known);
+    const Tensors more = tensors_of(from.known);
+    Tensors rows = start(from);
     int64_t attempts = 0;
     for (bool on_the_way = true; on_the_way;) {
       if (attempts++ == most_attempts_)
         fail("dopri5: ", most_attempts_, " attempted steps with sample.tolerance = ", tolerance_,
              " reached only t = ", rows[kTime].min().item<double>(), " of ", stop_,
              "; raise it, or choose a sampler with fixed steps");
-      rows = observe ? attempt(rows) : graph_(rows);
+      rows.insert(rows.end(), more.begin(), more.end());
+      rows = observe ? attempt(rows, known) : (*graphs_[known])(rows);
       const auto flags = rows.back().to(torch::kCPU);
       rows.pop_back();
       on_the_way = flags[0].item<bool>();
@@ -140,8 +148,10 @@ class DormandPrince final : public Integrator {
     Arrival arrival{rows[kV], rows[kEvaluations].to(torch::kCPU)};
     if (lands_) {
       const StepPlan landing{landing_step(*flow_.path, stop_)};
-      arrival.v =
-          take_step(StepKind::linear, flow_.endpoint, {arrival.v, {}}, step_numbers(landing, flow_.options)[0]).v;
+      const auto field = [&](const torch::Tensor& v, const torch::Tensor& t) {
+        return flow_.endpoint({v, t, from.known});
+      };
+      arrival.v = take_step(StepKind::linear, field, {arrival.v, {}}, step_numbers(landing, flow_.options)[0]).v;
       arrival.n_evaluations = arrival.n_evaluations + 1;
     }
     if (observe) observe(arrival.v, times_.back());
@@ -154,7 +164,7 @@ class DormandPrince final : public Integrator {
   bool lands_;   // on D at the path's end
   double stop_;  // time at which steps end
   std::vector<double> times_;
-  Captured graph_;
+  std::vector<std::unique_ptr<Captured>> graphs_;  // by the shape of what is known
 };
 
 }  // namespace

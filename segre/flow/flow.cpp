@@ -3,10 +3,10 @@
 namespace segre {
 namespace {
 
-torch::Tensor velocity_without_gradient(const Model& model, const torch::Tensor& v, const torch::Tensor& t) {
-  if (t.is_cpu() && t.numel() == 1) return model.velocity_at(v, t.item<double>());
+torch::Tensor velocity_without_gradient(const Model& model, const State& state) {
+  if (state.t.is_cpu() && state.t.numel() == 1) return model.velocity_at(state.v, state.t.item<double>(), state.known);
   const torch::NoGradGuard no_grad;
-  return model.velocity(v, t);
+  return model.velocity(state);
 }
 
 }  // namespace
@@ -16,25 +16,46 @@ Flow flow_of(const Model& model) {
   return {.space = model.space(),
           .path = model.shared_path(),
           .options = model.options(),
-          .endpoint = [model](const torch::Tensor& v, const torch::Tensor& t) { return model.endpoint(v, t); },
-          .velocity = [model](const torch::Tensor& v,
-                              const torch::Tensor& t) { return velocity_without_gradient(model, v, t); },
+          .endpoint = [model](const State& state) { return model.endpoint(state); },
+          .velocity = [model](const State& state) { return velocity_without_gradient(model, state); },
           .from_evidence = model.form() == Form::evidence,
           .n_activations = model.field().n_activations()};
 }
 
 Flow flow_of(const JointOracle& oracle) {
-  const auto endpoint = [oracle](const torch::Tensor& v, const torch::Tensor& t) { return oracle.endpoint(v, t); };
+  const auto endpoint = [oracle](const State& state) { return oracle.endpoint(state); };
   return {.space = oracle.space(),
           .path = oracle.shared_path(),
           .options = torch::kFloat64,
           .endpoint = endpoint,
           .velocity =
-              [oracle, endpoint](const torch::Tensor& v, const torch::Tensor& t) {
-                return velocity_from_endpoint(oracle.path(), endpoint(v, t), v, t);
+              [oracle, endpoint](const State& state) {
+                return velocity_from_endpoint(oracle.path(), endpoint(state),
+                                              only_open(oracle.space(), state.known, state.v), state.t);
               },
           .from_evidence = true,
           .n_activations = oracle.table().p.size(0)};
+}
+
+Flow with_evidence(const Flow& flow, const torch::Tensor& soft) {
+  const auto bind = [row = soft.to(flow.options).unsqueeze(0)](const StateFunction& field) -> StateFunction {
+    return [field, row](const State& state) {
+      State told = state;
+      const auto all = row.expand({state.v.size(0), row.size(1)});
+      told.known.soft = state.known.soft.defined() ? state.known.soft + all : all;
+      return field(told);
+    };
+  };
+  Flow out = flow;
+  out.endpoint = bind(flow.endpoint);
+  out.velocity = bind(flow.velocity);
+  return out;
+}
+
+torch::Tensor marginals(const Flow& flow, const StateFunction& endpoint, const Known& known, int64_t n_rows) {
+  const auto v = torch::zeros({n_rows, flow.space.n_coordinates()}, flow.options);
+  const auto D = endpoint({v, torch::zeros({n_rows}, flow.options), known});
+  return label_probabilities(flow.space, *flow.path, D).clamp_min(0.0);
 }
 
 }  // namespace segre

@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "segre/flow/field_function.h"
 #include "segre/model/model.h"
 #include "segre/oracle/joint_oracle.h"
 
@@ -14,10 +13,10 @@ struct Flow {
   Space space;
   std::shared_ptr<const Path> path;
   torch::TensorOptions options;  ///< type and device of v and t
-  FieldFunction endpoint;        ///< D [B, S]: differentiable in v if gradients are enabled
-  FieldFunction velocity;        ///< F [B, S]: without gradients, fused if the kernels support it
+  StateFunction endpoint;        ///< D [B, S]: differentiable in v if gradients are enabled
+  StateFunction velocity;        ///< F [B, S]: without gradients, fused if the kernels support it
   bool from_evidence = false;  ///< whether D = kappa (softmax(e + message) - 1/c); the derivative of a decided variable
-                               ///< is then that of its own evidence
+                               ///< is then that of its own evidence, and states may say what is known
   int64_t n_activations = 0;   ///< values that one row keeps inside the network, for the memory budget
 };
 
@@ -26,5 +25,12 @@ Flow flow_of(const Model& model);
 
 /// The exact flow of a known joint distribution, in float64 on the CPU.
 Flow flow_of(const JointOracle& oracle);
+
+/// The flow of p(x | evidence) for soft evidence [S] that is the same for every row: log-likelihoods of all labels.
+Flow with_evidence(const Flow& flow, const torch::Tensor& soft);
+
+/// Label probabilities given only what is known, the marginals p(x_i | known): one evaluation at t = 0, where the flow
+/// has no evidence. known [B] rows -> [B, S]; rows of variables that are not open are meaningless.
+torch::Tensor marginals(const Flow& flow, const StateFunction& endpoint, const Known& known, int64_t n_rows);
 
 }  // namespace segre

@@ -8,14 +8,28 @@
 
 namespace segre {
 
+/// Which cells the erasure sampler fills in first.
+enum class FillOrder {
+  random,      ///< any, independent of the labels
+  confidence,  ///< those whose most likely label is most likely
+};
+
 /// How to carry states along a flow.
 struct IntegratorOptions {
-  std::string sampler = "rk4";     ///< see sampler_kinds()
-  int64_t steps = 5;               ///< of equal length in t; dopri5 chooses its own
-  double t1 = 0.0;                 ///< when to stop, at most the path's end
-  double tolerance = 1e-3;         ///< error per step, relative to 1 + |v| (dopri5)
-  uint64_t seed = 1;               ///< of the noise on the way (sde)
-  int64_t most_attempts = 10'000;  ///< maximum number of attempted steps per batch (dopri5)
+  std::string sampler = "rk4";          ///< see sampler_kinds()
+  int64_t steps = 5;                    ///< of equal length in t; dopri5 chooses its own
+  double t1 = 0.0;                      ///< when to stop, at most the path's end
+  double tolerance = 1e-3;              ///< error per step, relative to 1 + |v| (dopri5)
+  FillOrder order = FillOrder::random;  ///< of cells (erasure)
+  int64_t most_attempts = 10'000;       ///< maximum number of attempted steps per batch (dopri5)
+};
+
+/// Where a batch starts.
+struct Departure {
+  torch::Tensor v_0;   ///< [B, S] at t = 0
+  uint64_t first = 0;  ///< the rows are samples `first`, `first` + 1, ...
+  uint64_t seed = 1;   ///< of the noise on the way (sde, erasure), which depends only on it, the sample and the step
+  Known known{};       ///< of the rows
 };
 
 /// States at t1, and their cost.
@@ -33,14 +47,13 @@ class Integrator {
   Integrator(const Integrator&) = delete;
   Integrator& operator=(const Integrator&) = delete;
 
-  /// v_0 [B, S] are samples `first`, `first` + 1, ...: the noise of sde depends only on that number and the step.
   /// Error if a state is not finite.
-  Arrival operator()(const torch::Tensor& v_0, uint64_t first, const Observer& observe = nullptr) const;
+  Arrival operator()(const Departure& from, const Observer& observe = nullptr) const;
   /// The times at which an observer sees all rows, from 0 to t1.
   virtual const std::vector<double>& times() const = 0;
 
  private:
-  virtual Arrival carry(const torch::Tensor& v_0, uint64_t first, const Observer& observe) const = 0;
+  virtual Arrival carry(const Departure& from, const Observer& observe) const = 0;
 };
 
 /// The integrator named by options.sampler.

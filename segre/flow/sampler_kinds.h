@@ -21,12 +21,13 @@ struct SamplerKind {
   /// Its steps along a grid of times before the path's end, rising or falling, with any spacing. Samplers that do not
   /// exploit the path ignore it and work for any velocity field.
   std::function<StepPlan(const Path& path, const std::vector<double>& times)> plan{};
-  /// Used instead of `plan` by a sampler that chooses its own steps from sample.tolerance.
+  /// Used instead of `plan` by a sampler that chooses its own steps from sample.tolerance, or does not follow the flow.
   std::function<std::unique_ptr<Integrator>(const Flow& flow, const IntegratorOptions& options)> make{};
   bool deterministic = true;  ///< whether the result depends only on the initial noise
+  bool counts_steps = false;  ///< made by `make`, but sample.steps is its number of evaluations
 
   /// Whether it chooses its own steps.
-  bool adaptive() const { return make != nullptr; }
+  bool adaptive() const { return make != nullptr && !counts_steps; }
 };
 
 /// All kinds of samplers.

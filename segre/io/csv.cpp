@@ -13,8 +13,9 @@ std::vector<CsvRow> read_csv(const std::filesystem::path& path, TextEncoding enc
   return rows;
 }
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+std::string csv_field(const std::string& text, char delimiter) {
+  const char special[] = {delimiter, '"', '\n', '\r', '\0'};
+  if (text.find_first_of(special) == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';

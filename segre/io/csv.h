@@ -21,7 +21,7 @@ struct CsvRow {
 std::vector<CsvRow> read_csv(const std::filesystem::path& path, TextEncoding encoding = TextEncoding::utf8);
 
 /// Quotes a field if necessary.
-std::string csv_field(const std::string& text);
+std::string csv_field(const std::string& text, char delimiter = ',');
 
 /// How binned labels become numbers and dates again: each is drawn within its bin, from the stream at item number
 /// `first_item` + row, so that it does not depend on how many rows are written together.

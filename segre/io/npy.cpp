@@ -6,12 +6,12 @@ namespace segre {
 
 int64_t npy_label_bytes(const Space& space) { return space.max_labels() <= 256 ? 1 : 2; }
 
-void write_npy_header(std::ostream& out, const Space& space, int64_t count) {
-  std::string shape = concat("(", count, ",");
-  for (const int64_t extent : space.shape()) shape += concat(" ", extent, ",");
-  shape += ")";
-  std::string header = concat("{'descr': '", npy_label_bytes(space) == 1 ? "|u1" : "<u2",
-                              "', 'fortran_order': False, 'shape': ", shape, ", }");
+namespace {
+
+void write_header(std::ostream& out, const std::string& type, const std::vector<int64_t>& shape) {
+  std::string extents = "(";
+  for (const int64_t extent : shape) extents += concat(extents.size() > 1 ? " " : "", extent, ",");
+  std::string header = concat("{'descr': '", type, "', 'fortran_order': False, 'shape': ", extents, "), }");
   constexpr size_t kPreamble = 10;  // magic, version, header length
   while ((kPreamble + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
@@ -19,6 +19,20 @@ void write_npy_header(std::ostream& out, const Space& space, int64_t count) {
   out.put(static_cast<char>(header.size() & 0xff));
   out.put(static_cast<char>(header.size() >> 8));
   out << header;
+}
+
+}  // namespace
+
+void write_npy_header(std::ostream& out, const Space& space, int64_t count) {
+  std::vector<int64_t> shape{count};
+  shape.insert(shape.end(), space.shape().begin(), space.shape().end());
+  write_header(out, npy_label_bytes(space) == 1 ? "|u1" : "<u2", shape);
+}
+
+void write_npy_numbers(std::ostream& out, const torch::Tensor& numbers) {
+  const auto packed = numbers.to(torch::kCPU, torch::kFloat32).contiguous();
+  write_header(out, "<f4", packed.sizes().vec());
+  out.write(static_cast<const char*>(packed.const_data_ptr()), static_cast<std::streamsize>(packed.nbytes()));
 }
 
 void write_npy_labels(std::ostream& out, const Space& space, const torch::Tensor& labels) {

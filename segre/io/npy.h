@@ -21,4 +21,10 @@ void write_npy_labels(std::ostream& out, const Space& space, const torch::Tensor
 /// is not an NPY file, is cut short or too long, holds other values, or has an invalid shape.
 torch::Tensor read_npy(const std::filesystem::path& path);
 
+/// The same for an array of floating-point numbers, as float32 or, if the file has them, float64.
+torch::Tensor read_npy_numbers(const std::filesystem::path& path);
+
+/// Writes numbers of any shape as float32.
+void write_npy_numbers(std::ostream& out, const torch::Tensor& numbers);
+
 }  // namespace segre

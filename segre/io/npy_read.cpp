@@ -63,13 +63,20 @@ std::string value_of(const std::string& file, const std::string& header, const s
   return header.substr(at, end - at + (bracketed ? 1 : 0));
 }
 
-void parse_type(const std::string& file, std::string text, Header& header) {
+// The kind of values that a reader accepts.
+enum class Values { integers, numbers };
+
+void parse_type(const std::string& file, std::string text, Header& header, Values wanted) {
   const std::string as_found = text;
   const bool quoted = text.size() == 5 && text.front() == '\'';
   if (quoted) text = text.substr(1, 3);
-  static const char* const kTypes[] = {"b1", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"};
+  static const std::vector<std::string> kIntegers{"b1", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"};
+  static const std::vector<std::string> kNumbers{"f4", "f8"};
+  const auto& types = wanted == Values::integers ? kIntegers : kNumbers;
   const bool known = quoted && std::string("<>|=").find(text[0]) != std::string::npos &&
-                     std::find(std::begin(kTypes), std::end(kTypes), text.substr(1)) != std::end(kTypes);
+                     std::find(types.begin(), types.end(), text.substr(1)) != types.end();
+  if (!known && wanted == Values::numbers)
+    fail_input(file, ": values of type ", as_found, ", floating-point numbers (float32 or float64) were expected");
   if (!known) {
     const bool is_float = quoted && (text[1] == 'f' || text[1] == 'c');
     fail_input(file, ": values of type ", as_found, is_float ? " (floating point)" : "",
@@ -102,10 +109,10 @@ void parse_shape(const std::string& file, const std::string& text, Header& heade
   if (!good) fail_input(file, ": the NPY header's shape is ", text, ", a tuple of sizes was expected");
 }
 
-Header read_header(ByteReader& file) {
+Header read_header(ByteReader& file, Values wanted) {
   const std::string text = read_header_text(file);
   Header header;
-  parse_type(file.name(), value_of(file.name(), text, "descr"), header);
+  parse_type(file.name(), value_of(file.name(), text, "descr"), header, wanted);
   const std::string order = value_of(file.name(), text, "fortran_order");
   if (order != "True" && order != "False")
     fail_input(file.name(), ": the NPY header's fortran_order is ", order, ", True or False was expected");
@@ -141,6 +148,8 @@ torch::Tensor adopt(std::string body, int64_t count, torch::ScalarType type) {
 }
 
 torch::Tensor to_tensor(const Header& header, std::string body, const std::string& file) {
+  if (header.type == "f4") return adopt(std::move(body), header.count, torch::kFloat32);
+  if (header.type == "f8") return adopt(std::move(body), header.count, torch::kFloat64);
   if (header.type == "u2") return widened<uint16_t, int32_t>(body, torch::kInt32);
   if (header.type == "u4") return widened<uint32_t, int64_t>(body, torch::kInt64);
   if (header.type == "i1") return adopt(std::move(body), header.count, torch::kInt8);
@@ -154,11 +163,9 @@ torch::Tensor to_tensor(const Header& header, std::string body, const std::strin
   return values;
 }
 
-}  // namespace
-
-torch::Tensor read_npy(const std::filesystem::path& path) {
+torch::Tensor read(const std::filesystem::path& path, Values wanted) {
   ByteReader file(path);
-  const Header header = read_header(file);
+  const Header header = read_header(file, wanted);
   std::string body = file.read_rest();
   const auto expected = static_cast<size_t>(header.count) * header.item_bytes();
   if (body.size() != expected)
@@ -171,5 +178,11 @@ torch::Tensor read_npy(const std::filesystem::path& path) {
   const std::vector<int64_t> reversed(header.shape.rbegin(), header.shape.rend());
   return values.view(reversed).permute(axes).contiguous();
 }
+
+}  // namespace
+
+torch::Tensor read_npy(const std::filesystem::path& path) { return read(path, Values::integers); }
+
+torch::Tensor read_npy_numbers(const std::filesystem::path& path) { return read(path, Values::numbers); }
 
 }  // namespace segre

@@ -15,22 +15,19 @@ IndependentControl::IndependentControl(Flow flow)
     : flow_(std::move(flow)),
       t_(flow_.path->time_at(kEvidenceStrength / flow_.path->corner_scale(flow_.space.max_labels()))) {}
 
-torch::Tensor IndependentControl::log_q(const torch::Tensor& labels, const FieldFunction& endpoint) const {
-  const auto v = flow_.path->at(t_).a * corners(flow_.space, *flow_.path, labels, flow_.options);
+torch::Tensor IndependentControl::log_q(const torch::Tensor& labels, const Known& known,
+                                        const StateFunction& endpoint) const {
+  const auto corner = only_open(flow_.space, known, corners(flow_.space, *flow_.path, labels, flow_.options));
+  const auto v = flow_.path->at(t_).a * corner;
   const auto t = torch::full({v.size(0)}, t_, flow_.options);
-  const auto pi = map_blocks(flow_.space, {endpoint(v, t)}, [&](const auto& in) {
-    const int64_t c = in[0].size(-1);
-    const double kappa = c > 1 ? flow_.path->corner_scale(c) : 1.0;
-    return (in[0] / kappa + 1.0 / static_cast<double>(c)).clamp_min(kLeastProbability);
-  });
+  const auto pi = label_probabilities(flow_.space, *flow_.path, endpoint({v, t, known})).clamp_min(kLeastProbability);
   return log_lift(flow_.space, pi.log() - evidence_scale(flow_.space, *flow_.path, t) * v);
 }
 
-torch::Tensor IndependentControl::squared_error(const torch::Tensor& log_q, const torch::Tensor& v,
-                                                const torch::Tensor& t, const torch::Tensor& corner) const {
+torch::Tensor IndependentControl::endpoint(const torch::Tensor& log_q, const torch::Tensor& v,
+                                           const torch::Tensor& t) const {
   const auto evidence = evidence_scale(flow_.space, *flow_.path, t) * v;
-  const auto D = mean_corner(flow_.space, *flow_.path, lift(flow_.space, evidence + log_q));
-  return (corner - D).square().sum(1, /*keepdim=*/false, torch::kFloat64);
+  return mean_corner(flow_.space, *flow_.path, lift(flow_.space, evidence + log_q));
 }
 
 }  // namespace segre

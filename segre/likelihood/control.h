@@ -23,12 +23,12 @@ class IndependentControl {
 
   explicit IndependentControl(Flow flow);
 
-  /// log q of items: labels [k, n] on the device -> [k, S] in the flow's type. `endpoint` evaluates D.
-  torch::Tensor log_q(const torch::Tensor& labels, const FieldFunction& endpoint) const;
+  /// log q of items: labels [k, n] on the device, and what is known of them -> [k, S] in the flow's type, uniform for
+  /// variables that the flow does not carry. `endpoint` evaluates D.
+  torch::Tensor log_q(const torch::Tensor& labels, const Known& known, const StateFunction& endpoint) const;
 
-  /// |u_alpha - D|^2 of the independent model: states v [R, S] at times t [R], corners u_alpha [R, S] -> [R] float64.
-  torch::Tensor squared_error(const torch::Tensor& log_q, const torch::Tensor& v, const torch::Tensor& t,
-                              const torch::Tensor& corner) const;
+  /// D of the independent model at states v [R, S] and times t [R]: [R, S].
+  torch::Tensor endpoint(const torch::Tensor& log_q, const torch::Tensor& v, const torch::Tensor& t) const;
 
  private:
   Flow flow_;

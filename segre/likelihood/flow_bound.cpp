@@ -35,8 +35,9 @@ torch::Tensor systematic_part(const torch::Tensor& distances, bool exact_trace) 
 }  // namespace
 
 struct FlowBound::Rows {
-  ProposalDraw proposal;
-  std::vector<uint64_t> seeds;  // of the rows' signs
+  ProposalDraw proposal{};
+  std::vector<uint64_t> seeds{};  // of the rows' signs
+  Known known{};
 };
 
 FlowBound::FlowBound(Flow flow, const FlowBoundOptions& options)
@@ -74,7 +75,9 @@ FlowBound::Rows FlowBound::draw(const torch::Tensor& labels, const std::vector<u
                                 const std::vector<int64_t>& draws) const {
   const auto R = static_cast<int64_t>(draws.size());
   const int64_t n = flow_.space.n_variables();
-  Rows rows;
+  Rows rows{.known = known_of(labels, options_.given)};
+  if (!rows.known.nothing() && options_.proposal == ProposalKind::ball)
+    fail_input("the ball bounds log p of complete items only; choose the path bound");
   auto noise = torch::empty({R, flow_.space.n_coordinates()}, flow_.options);
   auto uniform = torch::empty({options_.proposal == ProposalKind::ball ? R : 0, n}, flow_.options);
   for (int64_t row = 0; row < R; ++row) {
@@ -86,7 +89,7 @@ FlowBound::Rows FlowBound::draw(const torch::Tensor& labels, const std::vector<u
     rows.seeds.push_back(seeds[row] + kDrawStride * draw);
   }
   rows.proposal = options_.proposal == ProposalKind::path
-                      ? draw_from_path(flow_.space, *flow_.path, labels, noise, t1_)
+                      ? draw_from_path(flow_.space, *flow_.path, labels.clamp_min(0), noise, t1_, rows.known)
                       : draw_from_balls(flow_.space, *flow_.path, labels, noise, uniform, options_.mass);
   return rows;
 }
@@ -99,13 +102,13 @@ torch::Tensor FlowBound::weigh(const Rows& rows) const {
   auto traces = torch::empty({x.size(0), n_nodes}, torch::kFloat64);
   for (int64_t k = n_nodes; k-- > 0;) {
     const double t = nodes_[k].t;
-    x = carry_(x, now, t, steps_between(t, now));
+    x = carry_(x, now, t, steps_between(t, now), rows.known);
     now = t;
     const double s = flow_.path->at(t).s;
-    const auto D = trace_.is_exact() ? carry_.endpoint(x, t) : torch::Tensor();
-    traces.select(1, k).copy_(s * trace_(s * x, D, t, rows.seeds, static_cast<uint64_t>(k)));
+    const auto D = trace_.is_exact() ? carry_.endpoint(x, t, rows.known) : torch::Tensor();
+    traces.select(1, k).copy_(s * trace_(s * x, D, t, rows.seeds, static_cast<uint64_t>(k), rows.known));
   }
-  x = carry_(x, now, 0.0, steps_between(0.0, now));
+  x = carry_(x, now, 0.0, steps_between(0.0, now), rows.known);
   const auto weights = [&](double Node::*member) {
     std::vector<double> all;
     for (const Node& node : nodes_) all.push_back(node.*member);
@@ -145,15 +148,15 @@ int64_t FlowBound::evaluations_per_draw() const {
   return evaluations + kPerStep * steps_between(before, t1_);
 }
 
-torch::Tensor FlowBound::trajectory_error(const torch::Tensor& v) const {
+torch::Tensor FlowBound::trajectory_error(const torch::Tensor& v, const Known& known) const {
   const auto arrive = [&](int64_t factor) {
     auto x = v / flow_.path->at(t1_).s;
     double now = t1_;
     for (auto k = static_cast<int64_t>(nodes_.size()); k-- > 0;) {
-      x = carry_(x, now, nodes_[k].t, factor * steps_between(nodes_[k].t, now));
+      x = carry_(x, now, nodes_[k].t, factor * steps_between(nodes_[k].t, now), known);
       now = nodes_[k].t;
     }
-    x = carry_(x, now, 0.0, factor * steps_between(0.0, now));
+    x = carry_(x, now, 0.0, factor * steps_between(0.0, now), known);
     return reference_log_density(flow_.space, x.to(torch::kFloat64)).cpu();
   };
   // Halved steps have 1/16 of the error.
@@ -191,14 +194,14 @@ torch::Tensor FlowBound::results_of(const Span& span, const torch::Tensor& label
   if (!firsts.empty()) {
     const auto places = torch::tensor(firsts);
     const auto v = rows.proposal.v.index_select(0, places.to(device));
-    error.index_copy_(0, places, trajectory_error(v).unsqueeze(1));
+    error.index_copy_(0, places, trajectory_error(v, rows.known.select(places)).unsqueeze(1));
   }
   return torch::cat({weigh(rows), error}, 1);
 }
 
 LogWeights FlowBound::draws(const torch::Tensor& labels, int64_t first, int64_t count) const {
   const torch::NoGradGuard no_grad;
-  check_labels(flow_.space, labels);
+  check_labels(flow_.space, labels, Unknowns::allow);
   if (first < 0 || count < 1)
     fail_input(count, " draws starting at ", first, " requested, expected 1 or more, starting at 0 or above");
   constexpr double kBytesPerDraw = 5 * 8;  // three results, and a place in a span

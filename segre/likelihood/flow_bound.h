@@ -16,6 +16,7 @@ struct FlowBoundOptions {
   int64_t panels = 2;          ///< of the divergence's quadrature, 15 nodes each
   int64_t steps_per_node = 1;  ///< Runge-Kutta steps between two nodes of the divergence's quadrature
   uint64_t seed = 1;
+  torch::Tensor given{};  ///< [n] bool: variables that are given, so that log p of the others given these is bounded
 };
 
 /// Weights of draws: log nu_t1(v) + log P(alpha | v) - log rho(v) with v ~ rho.
@@ -45,7 +46,8 @@ class FlowBound {
  public:
   FlowBound(Flow flow, const FlowBoundOptions& options);
 
-  /// Weights of items [N, n] int64; each depends only on the item and the seed.
+  /// Weights of items [N, n] int64, kUnknown for variables that are left out; each depends only on the item and the
+  /// seed.
   LogWeights operator()(const torch::Tensor& labels) const { return draws(labels, 0, options_.draws); }
   /// The same for draws number first ... first + count - 1, count >= 1. Only draw 0 estimates the error of
   /// trajectories.
@@ -64,8 +66,8 @@ class FlowBound {
   torch::Tensor results_of(const Span& span, const torch::Tensor& labels, const std::vector<uint64_t>& seeds,
                            int64_t first_draw, int64_t n_draws) const;
   Rows draw(const torch::Tensor& labels, const std::vector<uint64_t>& seeds, const std::vector<int64_t>& draws) const;
-  torch::Tensor weigh(const Rows& rows) const;                   // [R, 2]: log weight, distance between the two rules
-  torch::Tensor trajectory_error(const torch::Tensor& v) const;  // [R]
+  torch::Tensor weigh(const Rows& rows) const;  // [R, 2]: log weight, distance between the two rules
+  torch::Tensor trajectory_error(const torch::Tensor& v, const Known& known) const;  // [R]
   int64_t steps_between(double from, double to) const;
   void make_nodes();
 

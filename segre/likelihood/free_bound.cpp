@@ -27,11 +27,7 @@ FreeBound::FreeBound(Flow flow, const TimeDensity& density, const FreeOptions& o
   require_memory(kRowsPerTime * static_cast<double>(flow_.options.dtype().itemsize()) * numbers,
                  concat("an item of the ", flow_.space.describe(), " at ", options_.times, " times"),
                  flow_.options.device());
-  const auto body = [endpoint = flow_.endpoint](const std::vector<torch::Tensor>& in) {
-    const torch::NoGradGuard no_grad;
-    return endpoint(in[0], in[1]);
-  };
-  endpoint_ = std::make_shared<RowBlocks>(body, rows_per_block(flow_), flow_.options.device());
+  endpoint_ = endpoint_blocks(flow_);
 }
 
 int64_t FreeBound::items_per_block() const {
@@ -47,12 +43,18 @@ struct FreeBound::Rows {
   torch::Tensor noise{};   // [R, S]
   torch::Tensor v{};       // [R, S]
   torch::Tensor t{};       // [R]
-  torch::Tensor weight{};  // [items, pairs] float64: of |u - D|^2 in the integral
+  torch::Tensor weight{};  // [items, pairs, 1] float64: of |u - D|^2 in the integral
 
-  torch::Tensor mean_of_signs(const torch::Tensor& rows) const { return rows.view({n_items, n_pairs, 2}).mean(2); }
+  Known known{};  // of the rows
+
+  /// [R, m] -> [items, pairs, m].
+  torch::Tensor mean_of_signs(const torch::Tensor& rows) const {
+    return rows.view({n_items, n_pairs, 2, rows.size(1)}).mean(2);
+  }
 };
 
-FreeBound::Rows FreeBound::draw_rows(const torch::Tensor& labels, const std::vector<uint64_t>& seeds) const {
+FreeBound::Rows FreeBound::draw_rows(const torch::Tensor& labels, const Known& known,
+                                     const std::vector<uint64_t>& seeds) const {
   const auto k = static_cast<int64_t>(seeds.size());
   const int64_t pairs = options_.times / 2;
   const int64_t S = flow_.space.n_coordinates();
@@ -72,71 +74,85 @@ FreeBound::Rows FreeBound::draw_rows(const torch::Tensor& labels, const std::vec
   const auto at = flow_.path->at(t);
   Rows rows{.n_items = k, .n_pairs = pairs};
   rows.labels = labels.repeat_interleave(2 * pairs, 0);
-  rows.corner = corners(flow_.space, *flow_.path, rows.labels, flow_.options);
-  rows.noise = torch::stack({noise, -noise}, 2).view({-1, S});
+  rows.known = known.repeat_each(2 * pairs);
+  rows.corner = only_open(flow_.space, rows.known, corners(flow_.space, *flow_.path, rows.labels, flow_.options));
+  rows.noise = only_open(flow_.space, rows.known, torch::stack({noise, -noise}, 2).view({-1, S}));
   rows.v = each(at.a) * rows.corner + each(at.s) * rows.noise;
   rows.t = each(t).squeeze(1);
-  rows.weight = (information_rate(at) / density).to(flow_.options.device());
+  rows.weight = (information_rate(at) / density).to(flow_.options.device()).unsqueeze(2);
   return rows;
 }
 
-torch::Tensor FreeBound::log_q_of(const torch::Tensor& labels) const {
+torch::Tensor FreeBound::log_q_of(const torch::Tensor& labels, const Known& known) const {
   if (!options_.control) return {};
-  return control_.log_q(labels, [this](const torch::Tensor& v, const torch::Tensor& t) {
-    return (*endpoint_)({v, t});
-  });
+  return control_.log_q(labels, known, [this](const State& state) { return (*endpoint_)(state); });
 }
 
-torch::Tensor FreeBound::pair_estimates(const torch::Tensor& labels, const torch::Tensor& log_q,
+// |x|^2 over all labels of each variable, or over all variables: [R, S] -> [R, n] or [R, 1] float64.
+torch::Tensor FreeBound::squared(const torch::Tensor& x) const {
+  if (!options_.per_variable) return x.square().sum(1, /*keepdim=*/true, torch::kFloat64);
+  return reduce_blocks(flow_.space, {x},
+                       [](const auto& in) { return in[0].square().sum(-1, /*keepdim=*/false, torch::kFloat64); });
+}
+
+// log p of the labels of the variables that the flow carries, likewise.
+torch::Tensor FreeBound::picked(const Known& known, const torch::Tensor& log_p, const torch::Tensor& labels) const {
+  const auto each = pick(flow_.space, log_p, labels);
+  if (!options_.per_variable) return sum_open(known, each).unsqueeze(1);
+  const auto wide = each.to(torch::kFloat64);
+  return known.labels.defined() ? torch::where(open_variables(known), wide, torch::zeros({1}, wide.options())) : wide;
+}
+
+torch::Tensor FreeBound::pair_estimates(const torch::Tensor& labels, const Known& known, const torch::Tensor& log_q,
                                         const std::vector<uint64_t>& seeds) const {
-  const Rows rows = draw_rows(labels, seeds);
-  const auto D = (*endpoint_)({rows.v, rows.t});
-  const auto error = (rows.corner - D).square().sum(1, /*keepdim=*/false, torch::kFloat64);
+  const Rows rows = draw_rows(labels, known, seeds);
+  const auto error = squared(rows.corner - (*endpoint_)({rows.v, rows.t, rows.known}));
   const auto end = flow_.path->at(t1());
   const auto read = matched_readout(flow_.space, *flow_.path, end.a * rows.corner + end.s * rows.noise, t1());
-  const auto misread = pick(flow_.space, read, rows.labels).sum(1, /*keepdim=*/false, torch::kFloat64);
+  const auto misread = picked(rows.known, read, rows.labels);
   const auto estimates = rows.weight * rows.mean_of_signs(error) - rows.mean_of_signs(misread);
-  return log_q.defined() ? estimates - pair_controls(rows, labels, log_q, read) : estimates;
+  return log_q.defined() ? estimates - pair_controls(rows, labels, known, log_q, read) : estimates;
 }
 
-torch::Tensor FreeBound::pair_controls(const Rows& rows, const torch::Tensor& labels, const torch::Tensor& log_q,
-                                       const torch::Tensor& read) const {
+torch::Tensor FreeBound::pair_controls(const Rows& rows, const torch::Tensor& labels, const Known& known,
+                                       const torch::Tensor& log_q, const torch::Tensor& read) const {
   const auto row_log_q = log_q.repeat_interleave(2 * rows.n_pairs, 0);
-  const auto error = control_.squared_error(row_log_q, rows.v, rows.t, rows.corner);
-  const auto posterior = log_lift(flow_.space, read + row_log_q);
-  const auto misread = pick(flow_.space, posterior, rows.labels).sum(1, /*keepdim=*/false, torch::kFloat64);
-  const auto answer = -pick(flow_.space, log_q, labels).sum(1, /*keepdim=*/true, torch::kFloat64);  // [items, 1]
+  const auto error = squared(rows.corner - control_.endpoint(row_log_q, rows.v, rows.t));
+  const auto misread = picked(rows.known, log_lift(flow_.space, read + row_log_q), rows.labels);
+  const auto answer = -picked(known, log_q, labels).unsqueeze(1);  // [items, 1, m]
   return rows.weight * rows.mean_of_signs(error) - rows.mean_of_signs(misread) - answer;
 }
 
-ItemScores FreeBound::operator()(const torch::Tensor& labels) const {
+ItemScores FreeBound::operator()(const torch::Tensor& all_labels) const {
   const torch::NoGradGuard no_grad;
-  check_labels(flow_.space, labels);
-  const int64_t N = labels.size(0);
-  const auto seeds = item_seeds(labels, options_.seed);
+  check_labels(flow_.space, all_labels, Unknowns::allow);
+  const int64_t N = all_labels.size(0);
+  const auto seeds = item_seeds(all_labels, options_.seed);
   const auto device = flow_.options.device();
+  const Known all_known = known_of(all_labels, options_.given).to(flow_.options);
+  const auto labels = all_labels.clamp_min(0);
   const int64_t per_block = items_per_block();
   const int64_t n_blocks = (N + per_block - 1) / per_block;
   std::vector<torch::Tensor> estimates(n_blocks);
   // On a GPU blocks have a fixed number of rows, one block for many items. On the CPU each item is computed separately.
-  const auto all_log_q = device.is_cpu() || N == 0 ? torch::Tensor() : log_q_of(labels.to(device));
+  const auto all_log_q = device.is_cpu() || N == 0 ? torch::Tensor() : log_q_of(labels.to(device), all_known);
   for_each_block(n_blocks, device.is_cpu(), [&](int64_t block) {
     const torch::NoGradGuard no_grad_here;
     const int64_t first = block * per_block;
     const int64_t last = std::min(N, first + per_block);
     const auto some = labels.slice(0, first, last).to(device);
-    const auto log_q = all_log_q.defined() ? all_log_q.slice(0, first, last) : log_q_of(some);
-    estimates[block] = pair_estimates(some, log_q, {seeds.begin() + first, seeds.begin() + last});
+    const Known known = all_known.slice(first, last);
+    const auto log_q = all_log_q.defined() ? all_log_q.slice(0, first, last) : log_q_of(some, known);
+    estimates[block] = pair_estimates(some, known, log_q, {seeds.begin() + first, seeds.begin() + last});
   });
   if (N == 0) return {.log_p = torch::empty({0}, torch::kFloat64), .std_error = torch::empty({0}, torch::kFloat64)};
-  const auto pairs = torch::cat(estimates).cpu();  // [N, pairs]
+  const auto parts = torch::cat(estimates).cpu();  // [N, pairs, m]
+  const auto pairs = options_.per_variable ? parts.sum(2) : parts.squeeze(2);
   if (!pairs.isfinite().all().item<bool>())
     fail("the network gave endpoints that are not finite; the model's weights may be damaged");
-  const auto strata = pairs.view({N, -1, kPairsPerStratum});
-  const auto n_strata = static_cast<double>(strata.size(1));
-  // The mean of two independent values has the variance (difference / 2)^2 on average.
-  const auto variance = (strata.select(2, 0) - strata.select(2, 1)).square().sum(1) / (4.0 * n_strata * n_strata);
-  return {.log_p = -pairs.mean(1), .std_error = variance.sqrt()};
+  ItemScores scores{.log_p = -pairs.mean(1), .std_error = stratified_error(pairs)};
+  if (options_.per_variable) scores.cells = -parts.mean(1);
+  return scores;
 }
 
 }  // namespace segre

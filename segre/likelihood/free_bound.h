@@ -1,6 +1,6 @@
 #pragma once
 
-#include "segre/flow/row_blocks.h"
+#include "segre/flow/state_blocks.h"
 #include "segre/likelihood/control.h"
 #include "segre/likelihood/scores.h"
 #include "segre/path/time_density.h"
@@ -12,6 +12,8 @@ struct FreeOptions {
   double t1 = 0.0;      ///< when labels are read; 0: at the decision time
   bool control = true;  ///< subtract IndependentControl: same mean, less noise, one more evaluation
   uint64_t seed = 1;
+  torch::Tensor given{};  ///< [n] bool: variables that are given, so that log p of the others given these is bounded
+  bool per_variable = false;  ///< also what each variable contributes: ItemScores::cells
 };
 
 /// The simulation-free bound, forward passes only:
@@ -27,8 +29,9 @@ class FreeBound {
   /// `density` only affects the choice of times: every density gives the same bound, a good one with less spread.
   FreeBound(Flow flow, const TimeDensity& density, const FreeOptions& options);
 
-  /// log_p are unbiased estimates of lower bounds on log p of labels [N, n] int64; each depends only on the item and
-  /// the seed. Equal labelings have equal estimates, so score each once, see distinct_items.
+  /// log_p are unbiased estimates of lower bounds on log p of labels [N, n] int64, kUnknown for variables that are left
+  /// out; each depends only on the item and the seed. Equal labelings have equal estimates, so score each once, see
+  /// distinct_items.
   ItemScores operator()(const torch::Tensor& labels) const;
   double t1() const { return density_.t1(); }
   /// How many items to pass at once to keep all threads, or the GPU, busy.
@@ -37,21 +40,23 @@ class FreeBound {
  private:
   struct Rows;  // states of a few items, [item, pair, sign]
   int64_t items_per_block() const;
-  Rows draw_rows(const torch::Tensor& labels, const std::vector<uint64_t>& seeds) const;
-  /// Per-pair estimates of -log p for a few items: labels [k, n] on the device, log_q [k, S] of the control (undefined
-  /// without it) -> [k, times / 2] float64.
-  torch::Tensor pair_estimates(const torch::Tensor& labels, const torch::Tensor& log_q,
+  Rows draw_rows(const torch::Tensor& labels, const Known& known, const std::vector<uint64_t>& seeds) const;
+  /// What estimates of -log p add up from, per row and variable: [k, times / 2, n] float64, or [k, times / 2, 1] if
+  /// only the sum is wanted. labels [k, n] on the device, log_q [k, S] of the control (undefined without it).
+  torch::Tensor pair_estimates(const torch::Tensor& labels, const Known& known, const torch::Tensor& log_q,
                                const std::vector<uint64_t>& seeds) const;
   /// The control variate of the same pairs, whose mean is 0.
-  torch::Tensor pair_controls(const Rows& rows, const torch::Tensor& labels, const torch::Tensor& log_q,
-                              const torch::Tensor& read) const;
-  torch::Tensor log_q_of(const torch::Tensor& labels) const;
+  torch::Tensor pair_controls(const Rows& rows, const torch::Tensor& labels, const Known& known,
+                              const torch::Tensor& log_q, const torch::Tensor& read) const;
+  torch::Tensor squared(const torch::Tensor& difference) const;
+  torch::Tensor picked(const Known& known, const torch::Tensor& log_p, const torch::Tensor& labels) const;
+  torch::Tensor log_q_of(const torch::Tensor& labels, const Known& known) const;
 
   Flow flow_;
   TimeDensity density_;
   FreeOptions options_;
   IndependentControl control_;
-  std::shared_ptr<const RowBlocks> endpoint_;
+  std::shared_ptr<const StateBlocks> endpoint_;
 };
 
 }  // namespace segre

@@ -12,10 +12,11 @@
 namespace segre {
 
 ProposalDraw draw_from_path(const Space& space, const Path& path, const torch::Tensor& labels,
-                            const torch::Tensor& noise, double t1) {
+                            const torch::Tensor& all_noise, double t1, const Known& known) {
   const auto at = path.at(t1);
-  const auto v = at.a * corners(space, path, labels, noise.options()) + at.s * noise;
-  const auto readout = pick(space, matched_readout(space, path, v, t1), labels).sum(1, false, torch::kFloat64);
+  const auto noise = only_open(space, known, all_noise);
+  const auto v = at.a * only_open(space, known, corners(space, path, labels, noise.options())) + at.s * noise;
+  const auto readout = sum_open(known, pick(space, matched_readout(space, path, v, t1), labels));
   // log rho from the noise itself: (v - a u)/s would lose digits.
   const auto log_rho =
       reference_log_density(space, noise.to(torch::kFloat64)) - static_cast<double>(space.n_dims()) * std::log(at.s);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "segre/path/path.h"
+#include "segre/state/known.h"
 
 namespace segre {
 
@@ -16,9 +17,10 @@ struct ProposalDraw {
   torch::Tensor log_ratio;  ///< [R] float64: log P(alpha | v) - log rho(v), P the probability that v is read as alpha
 };
 
-/// v ~ N(a u_alpha, s^2 1) at t1 for noise u_0 [R, S], standard normal on T0, and corners u_alpha [R, S].
+/// v ~ N(a u_alpha, s^2 1) at t1 for noise u_0 [R, S], standard normal on T0, and corners u_alpha [R, S]; 0 for
+/// variables that the flow does not carry, whose constant in log rho cancels that of the flow's density.
 ProposalDraw draw_from_path(const Space& space, const Path& path, const torch::Tensor& labels,
-                            const torch::Tensor& noise, double t1);
+                            const torch::Tensor& noise, double t1, const Known& known = {});
 
 /// The truncated normals of the paper: centre u_alpha, radius kappa/sqrt(2). The mass of the normal inside the ball is
 /// `mass`^(1/n) per variable, so `mass` over all of them. Directions come from noise [R, S], radii from uniform numbers

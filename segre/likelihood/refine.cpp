@@ -1,8 +1,11 @@
 #include "segre/likelihood/refine.h"
-#include "segre/core/parallel.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "segre/core/error.h"
+#include "segre/core/parallel.h"
+#include "segre/core/rng.h"
 
 namespace segre {
 namespace {
@@ -25,10 +28,23 @@ double evaluation_cost(const Flow& flow) {
   return flow.options.device().is_cpu() ? numbers : numbers / kFasterOnCuda;
 }
 
-class FreeRefinement final : public Refinement {
+// An estimate made of rounds with `count` evaluations per item and a seed each.
+struct RoundOfScores {
+  std::function<ItemScores(const torch::Tensor& labels)> score;
+  int64_t items_per_call;
+};
+using MakeRound = std::function<RoundOfScores(int64_t count, uint64_t seed)>;
+
+// Averages rounds, weighted by their evaluations.
+class RoundsRefinement final : public Refinement {
  public:
-  FreeRefinement(Flow flow, TimeDensity density, const FreeOptions& options, torch::Tensor labels)
-      : flow_(std::move(flow)), density_(std::move(density)), options_(options), labels_(std::move(labels)) {}
+  RoundsRefinement(Flow flow, MakeRound make, int64_t first, int64_t unit, uint64_t seed, torch::Tensor labels)
+      : flow_(std::move(flow)),
+        make_(std::move(make)),
+        first_(first),
+        unit_(unit),
+        seed_(seed),
+        labels_(std::move(labels)) {}
 
   void spend(int64_t count, const OnProgress& on_progress) override {
     const int64_t n_items = labels_.size(0);
@@ -42,10 +58,12 @@ class FreeRefinement final : public Refinement {
   int64_t spent() const override { return spent_; }
   ItemScores scores() const override {
     const auto weight = static_cast<double>(spent_);
-    return {.log_p = sum_ / weight, .std_error = variance_.sqrt() / weight};
+    ItemScores out{.log_p = sum_ / weight, .std_error = variance_.sqrt() / weight};
+    if (cells_.defined()) out.cells = cells_ / weight;
+    return out;
   }
-  int64_t unit() const override { return 4; }
-  int64_t first() const override { return options_.times; }
+  int64_t unit() const override { return unit_; }
+  int64_t first() const override { return first_; }
   double cost() const override { return evaluation_cost(flow_) * static_cast<double>(labels_.size(0)); }
 
  private:
@@ -58,32 +76,68 @@ class FreeRefinement final : public Refinement {
   }
 
   void add_round(int64_t count, const OnProgress& on_progress) {
-    FreeOptions options = options_;
-    options.times = count;
-    options.seed = round_seed(options_.seed, n_rounds_++);
-    const FreeBound bound(flow_, density_, options);
+    const RoundOfScores round = make_(count, round_seed(seed_, n_rounds_++));
     std::vector<torch::Tensor> log_p;
     std::vector<torch::Tensor> std_error;
-    for_parts(labels_, kCallsAtOnce * bound.items_per_call(), on_progress, [&](const torch::Tensor& part) {
-      const ItemScores scores = bound(part);
+    std::vector<torch::Tensor> cells;
+    for_parts(labels_, kCallsAtOnce * round.items_per_call, on_progress, [&](const torch::Tensor& part) {
+      const ItemScores scores = round.score(part);
       log_p.push_back(scores.log_p);
       std_error.push_back(scores.std_error);
+      if (scores.cells.defined()) cells.push_back(scores.cells);
     });
     const auto weight = static_cast<double>(count);
-    const auto sum = weight * torch::cat(log_p);
-    const auto variance = (weight * torch::cat(std_error)).square();
-    sum_ = spent_ > 0 ? sum_ + sum : sum;
-    variance_ = spent_ > 0 ? variance_ + variance : variance;
+    const auto add = [&](torch::Tensor& total, const torch::Tensor& more) { total = spent_ > 0 ? total + more : more; };
+    add(sum_, weight * torch::cat(log_p));
+    add(variance_, (weight * torch::cat(std_error)).square());
+    if (!cells.empty()) add(cells_, weight * torch::cat(cells));
     spent_ += count;
   }
 
   Flow flow_;
-  TimeDensity density_;
-  FreeOptions options_;
+  MakeRound make_;
+  int64_t first_, unit_;
+  uint64_t seed_;
   torch::Tensor labels_;
   int64_t n_rounds_ = 0;
   int64_t spent_ = 0;
   torch::Tensor sum_, variance_;  // [K]
+  torch::Tensor cells_;           // [K, n]
+};
+
+// The score of a fixed order: exact, so there is nothing to refine.
+class FixedOrder final : public Refinement {
+ public:
+  FixedOrder(const Flow& flow, const OrderOptions& options, torch::Tensor labels)
+      : flow_(flow), bound_(flow, options), labels_(std::move(labels)) {}
+
+  void spend(int64_t /*count*/, const OnProgress& on_progress) override {
+    if (is_done_) fail("the likelihood of one order is exact and cannot be refined");
+    std::vector<ItemScores> parts;
+    for_parts(labels_, bound_.items_per_call(), on_progress,
+              [&](const torch::Tensor& part) { parts.push_back(bound_(part)); });
+    const auto join = [&](torch::Tensor ItemScores::*member) {
+      std::vector<torch::Tensor> all;
+      for (const ItemScores& part : parts) all.push_back(part.*member);
+      return !all.empty() && all.front().defined() ? torch::cat(all) : torch::Tensor();
+    };
+    scores_ = {.log_p = join(&ItemScores::log_p), .std_error = join(&ItemScores::std_error)};
+    scores_.cells = join(&ItemScores::cells);
+    is_done_ = true;
+  }
+  int64_t spent() const override { return is_done_ ? bound_.evaluations() : 0; }
+  ItemScores scores() const override { return scores_; }
+  int64_t first() const override { return bound_.evaluations(); }
+  double cost() const override {
+    return evaluation_cost(flow_) * static_cast<double>(labels_.size(0)) * static_cast<double>(bound_.evaluations());
+  }
+
+ private:
+  Flow flow_;
+  OrderBound bound_;
+  torch::Tensor labels_;
+  ItemScores scores_;
+  bool is_done_ = false;
 };
 
 class FlowRefinement final : public Refinement {
@@ -173,7 +227,27 @@ int64_t first_round(const Refinement& refinement, const ErrorTarget& target, int
 
 std::unique_ptr<Refinement> refine_free_bound(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
                                               const torch::Tensor& labels) {
-  return std::make_unique<FreeRefinement>(flow, density, options, labels);
+  const auto make = [flow, density, options](int64_t count, uint64_t seed) -> RoundOfScores {
+    FreeOptions own = options;
+    own.times = count;
+    own.seed = seed;
+    const auto bound = std::make_shared<FreeBound>(flow, density, own);
+    return {[bound](const torch::Tensor& part) { return (*bound)(part); }, bound->items_per_call()};
+  };
+  return std::make_unique<RoundsRefinement>(flow, make, options.times, /*unit=*/4, options.seed, labels);
+}
+
+std::unique_ptr<Refinement> refine_order_bound(const Flow& flow, const OrderOptions& options,
+                                               const torch::Tensor& labels) {
+  if (options.order != LabelOrder::any) return std::make_unique<FixedOrder>(flow, options, labels);
+  const auto make = [flow, options](int64_t count, uint64_t seed) -> RoundOfScores {
+    OrderOptions own = options;
+    own.times = count;
+    own.seed = seed;
+    const auto bound = std::make_shared<OrderBound>(flow, own);
+    return {[bound](const torch::Tensor& part) { return (*bound)(part); }, bound->items_per_call()};
+  };
+  return std::make_unique<RoundsRefinement>(flow, make, options.times, /*unit=*/4, options.seed, labels);
 }
 
 std::unique_ptr<Refinement> refine_flow_bound(const Flow& flow, const FlowBoundOptions& options, bool log_mean,

@@ -6,6 +6,7 @@
 #include "segre/likelihood/direct.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
+#include "segre/likelihood/order_bound.h"
 
 namespace segre {
 
@@ -35,6 +36,10 @@ class Refinement {
 /// equals FreeBound.
 std::unique_ptr<Refinement> refine_free_bound(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
                                               const torch::Tensor& labels);
+
+/// Refines the any-order bound in the same way. A fixed order has one exact score: further rounds are refused.
+std::unique_ptr<Refinement> refine_order_bound(const Flow& flow, const OrderOptions& options,
+                                               const torch::Tensor& labels);
 
 /// Refines the flow's bound by more draws, averaged as `log_mean` says.
 std::unique_ptr<Refinement> refine_flow_bound(const Flow& flow, const FlowBoundOptions& options, bool log_mean,

@@ -3,19 +3,9 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "segre/core/rng.h"
+
 namespace segre {
-namespace {
-
-// The finaliser of SplitMix64: every bit of the input reaches every bit of the output.
-uint64_t mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
-
 torch::Tensor total_error(const ItemScores& scores) {
   if (!scores.integration.defined()) return scores.std_error;
   return (scores.std_error.square() + scores.integration.square()).sqrt();
@@ -57,7 +47,16 @@ ItemScores repeat_scores(const ItemScores& scores, const torch::Tensor& place) {
   ItemScores out{scores.log_p.index_select(0, place), scores.std_error.index_select(0, place)};
   if (scores.integration.defined()) out.integration = scores.integration.index_select(0, place);
   if (scores.shared.defined()) out.shared = scores.shared.index_select(1, place);
+  if (scores.cells.defined()) out.cells = scores.cells.index_select(0, place);
   return out;
+}
+
+torch::Tensor stratified_error(const torch::Tensor& values) {
+  const auto strata = values.view({values.size(0), -1, 2});
+  const auto n_strata = static_cast<double>(strata.size(1));
+  // The mean of two independent values has the variance (difference / 2)^2 on average.
+  const auto variance = (strata.select(2, 0) - strata.select(2, 1)).square().sum(1) / (4.0 * n_strata * n_strata);
+  return variance.sqrt();
 }
 
 std::vector<uint64_t> item_seeds(const torch::Tensor& labels, uint64_t seed) {
@@ -66,14 +65,10 @@ std::vector<uint64_t> item_seeds(const torch::Tensor& labels, uint64_t seed) {
   const auto* at = rows.data_ptr<int64_t>();
   std::vector<uint64_t> seeds(rows.size(0));
   for (uint64_t& item : seeds) {
-    item = mix(seed);
-    for (int64_t i = 0; i < n; ++i) item = mix(item ^ static_cast<uint64_t>(*at++));
+    item = mix_bits(seed);
+    for (int64_t i = 0; i < n; ++i) item = mix_bits(item ^ static_cast<uint64_t>(*at++));
   }
   return seeds;
-}
-
-uint64_t round_seed(uint64_t seed, int64_t round) {
-  return round == 0 ? seed : mix(seed ^ mix(static_cast<uint64_t>(round)));
 }
 
 }  // namespace segre

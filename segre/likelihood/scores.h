@@ -16,6 +16,8 @@ struct ItemScores {
   /// [G, N] float64, if all items were estimated from the same draws: what each of G groups of draws contributed to
   /// log_p, to first order and minus the mean. Undefined if each labeling has its own draws.
   torch::Tensor shared{};
+  /// [N, n] float64: what each variable contributes to log_p, whose sum it is; undefined unless requested.
+  torch::Tensor cells{};
 };
 
 /// Error of each item, from chance and integration together: [N], NaN if unknown.
@@ -36,11 +38,11 @@ DistinctItems distinct_items(const torch::Tensor& labels);
 /// Scores of distinct labelings, repeated for the items: place [N] -> N items.
 ItemScores repeat_scores(const ItemScores& scores, const torch::Tensor& place);
 
+/// Standard error of the mean of values [N, K] from strata of two neighbours each: [N].
+torch::Tensor stratified_error(const torch::Tensor& values);
+
 /// One seed per labeling [N, n] that depends only on `seed` and its labels. Estimators draw an item's random numbers
 /// with it, so a score is a function of seed and item, whatever the item's position.
 std::vector<uint64_t> item_seeds(const torch::Tensor& labels, uint64_t seed);
-
-/// The seed of independent round number `round` of an estimate; round 0 uses `seed` itself.
-uint64_t round_seed(uint64_t seed, int64_t round);
 
 }  // namespace segre

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "segre/flow/row_blocks.h"
+#include "segre/flow/state_blocks.h"
 
 namespace segre {
 
@@ -31,17 +31,19 @@ class Trace {
   /// v [R, S] at one time -> [R] float64 on the device. `D` is the endpoint at v; each row's seed and `number`
   /// determine its signs.
   torch::Tensor operator()(const torch::Tensor& v, const torch::Tensor& D, double t, const std::vector<uint64_t>& seeds,
-                           uint64_t number) const;
+                           uint64_t number, const Known& known = {}) const;
 
  private:
-  torch::Tensor exact(const torch::Tensor& v, const torch::Tensor& D, double t) const;
-  torch::Tensor probed(const torch::Tensor& v, double t, const torch::Tensor& signs) const;
+  torch::Tensor exact(const torch::Tensor& v, const torch::Tensor& D, double t, const Known& known) const;
+  torch::Tensor probed(const torch::Tensor& v, double t, const torch::Tensor& signs, const Known& known) const;
+  torch::Tensor products(const torch::Tensor& v, double t, const Known& known, const torch::Tensor& rows,
+                         const torch::Tensor& probes) const;
 
   Flow flow_;
   TraceOptions options_;
   int64_t n_classes_;
   torch::Tensor class_of_;  // [n_dims] int64: the probe of each direction, on the device
-  RowBlocks products_;      // (v, t, probe) -> p^T J p
+  StateBlocks products_;    // (state, probe) -> p^T J p
 };
 
 /// Maps coordinates in the orthonormal bases of the variables' tangent spaces to vectors of T0: [*, n_dims] -> [*, S].

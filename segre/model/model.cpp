@@ -1,10 +1,10 @@
 #include "segre/model/model.h"
 
 #include "segre/core/error.h"
-#include "segre/kernels/path_kernels.h"
 #include "segre/simplex/lift.h"
 #include "segre/simplex/tangent.h"
 #include "segre/space/blocks.h"
+#include "segre/state/known_rows.h"
 
 namespace segre {
 
@@ -15,6 +15,19 @@ const torch::Tensor& a_weight(const std::shared_ptr<Field>& field) {
   if (!field) fail_input("a model needs a network, found none");
   if (field->parameters().empty()) fail_input("a model needs a network with parameters, found one without");
   return field->parameters().front().second;
+}
+
+constexpr int64_t kTicks = 257;        // of the table that turns a/s into t
+constexpr double kLeastSpread = 1e-6;  // keeps the odds of a decided label finite
+
+// a/s at kTicks evenly spaced times from 0 to t1.
+torch::Tensor ratios(const Path& path, double t1, torch::TensorOptions options) {
+  std::vector<double> out;
+  for (int64_t k = 0; k < kTicks; ++k) {
+    const auto at = path.at(t1 * static_cast<double>(k) / static_cast<double>(kTicks - 1));
+    out.push_back(at.a / at.s);
+  }
+  return torch::tensor(out, torch::kFloat64).to(options);
 }
 
 }  // namespace
@@ -32,10 +45,15 @@ Model::Model(Space space, std::shared_ptr<const Path> path, Form form, std::shar
   if (!path_) fail_input("a model needs a path, found none");
   scales_ = variable_scales(space_, *path_, weight.options().requires_grad(false));
   coordinate_scales_ = space_.is_uniform() ? scales_.slice(0, 0, 1) : spread(space_, scales_);
+  t1_ = decision_time(space_, *path_);
+  clock_ = ratios(*path_, t1_, scales_.options());
 }
 
-torch::Tensor Model::evidence(const torch::Tensor& v, const torch::Tensor& t) const {
-  return v * (evidence_ratio(t).unsqueeze(1) * coordinate_scales_);
+torch::Tensor Model::evidence(const State& state) const {
+  const auto ratio = evidence_ratio(state.t);
+  auto e = state.v * ((ratio.dim() == 2 ? spread(space_, ratio) : ratio.unsqueeze(1)) * coordinate_scales_);
+  e = only_open(space_, state.known, e);
+  return state.known.soft.defined() ? e + state.known.soft : e;
 }
 
 torch::Tensor Model::evidence_ratio(const torch::Tensor& t) const {
@@ -44,17 +62,50 @@ torch::Tensor Model::evidence_ratio(const torch::Tensor& t) const {
   return at.a / at.s.square();
 }
 
-torch::Tensor Model::network_input(const torch::Tensor& v, const torch::Tensor& t) const {
+torch::Tensor Model::network_input(const State& state) const {
+  const auto& [v, t, known] = state;
+  if (!known.nothing() && form_ != Form::evidence)
+    fail_input("model.form = \"", form_ == Form::velocity ? "velocity" : "endpoint",
+               "\" cannot be told what is known; train a model with model.form = \"evidence\"");
   if (kernels::serves(v) && !v.requires_grad()) {
     if (form_ == Form::evidence)
-      return kernels::scaled_softmax(v.contiguous(), space_, evidence_ratio(t).contiguous(), scales_);
+      return kernels::scaled_softmax(v.contiguous(), space_, evidence_ratio(t).contiguous(), scales_,
+                                     known_rows(known));
     return kernels::scaled_softmax(v.contiguous(), space_, torch::ones({1}), torch::ones({space_.n_variables()}));
   }
-  return lift(space_, form_ == Form::evidence ? evidence(v, t) : v);
+  return with_corners(space_, known, lift(space_, form_ == Form::evidence ? evidence(state) : v));
 }
 
-torch::Tensor Model::network_output(const torch::Tensor& v, const torch::Tensor& t) const {
-  auto output = field_->forward(network_input(v, t), t);
+// Soft evidence with label probabilities q is as certain as a path whose labels have the same spread 1 - sum_j q_j^2.
+// For two labels with log odds g the spread is 1/2 sech^2(g/2), and a path has the mean log odds kappa^2 (a/s)^2.
+torch::Tensor Model::certainty(const State& state) const {
+  const auto spread_left = reduce_blocks(space_, {state.known.soft}, [](const auto& in) {
+    if (in[0].size(-1) == 1) return torch::ones_like(in[0].select(-1, 0));  // nothing to know
+    const auto q = in[0].softmax(-1);
+    const auto c = static_cast<double>(in[0].size(-1));
+    return ((1.0 - q.square().sum(-1)) / (1.0 - 1.0 / c)).clamp(kLeastSpread, 1.0);
+  });
+  const auto odds = 2.0 * spread_left.rsqrt().acosh();
+  const auto at = path_->at(state.t.dim() == 1 ? state.t.unsqueeze(1) : state.t);
+  const auto ratio = ((at.a / at.s).square() + odds / scales_.square().clamp_min(kLeastSpread)).sqrt().contiguous();
+  const auto tick = torch::searchsorted(clock_, ratio).clamp(1, clock_.numel() - 1);
+  const auto low = clock_.index_select(0, (tick - 1).flatten()).view_as(ratio);
+  const auto high = clock_.index_select(0, tick.flatten()).view_as(ratio);
+  const auto within = ((ratio - low) / (high - low)).clamp(0.0, 1.0);
+  return (t1_ / static_cast<double>(clock_.numel() - 1)) * (tick - 1 + within);
+}
+
+torch::Tensor Model::network_time(const State& state) const {
+  if (!state.known.soft.defined() && state.t.dim() == 1) return state.t;
+  const auto t = state.known.soft.defined() ? certainty(state) : state.t;
+  if (!state.known.labels.defined()) return t.mean(1);
+  const auto open = open_variables(state.known).to(t.scalar_type());
+  return (t * open).sum(1) / open.sum(1).clamp_min(1.0);
+}
+
+torch::Tensor Model::network_output(const State& state) const {
+  auto output = field_->forward(network_input(state), network_time(state));
+  const auto& v = state.v;
   // Kernels read its memory as [B, S], but a user's own network may return something else.
   if (!output.defined() || output.sizes() != v.sizes() || output.scalar_type() != v.scalar_type())
     fail("the network returned ",
@@ -63,31 +114,31 @@ torch::Tensor Model::network_output(const torch::Tensor& v, const torch::Tensor&
   return output;
 }
 
-torch::Tensor Model::logits(const torch::Tensor& v, const torch::Tensor& t) const {
+torch::Tensor Model::logits(const State& state) const {
   if (form_ == Form::velocity) fail("a model in the velocity form has no label logits");
-  const auto output = network_output(v, t);
-  return form_ == Form::evidence ? output + evidence(v, t) : output;
+  const auto output = network_output(state);
+  return form_ == Form::evidence ? output + evidence(state) : output;
 }
 
-torch::Tensor Model::endpoint(const torch::Tensor& v, const torch::Tensor& t) const {
-  if (form_ == Form::velocity) return endpoint_from_velocity(*path_, velocity(v, t), v, t);
-  return mean_corner(space_, *path_, lift(space_, logits(v, t)));
+torch::Tensor Model::endpoint(const State& state) const {
+  if (form_ == Form::velocity) return endpoint_from_velocity(*path_, velocity(state), state.v, state.t);
+  return only_open(space_, state.known, mean_corner(space_, *path_, lift(space_, logits(state))));
 }
 
-torch::Tensor Model::velocity(const torch::Tensor& v, const torch::Tensor& t) const {
-  if (form_ == Form::velocity) return project(space_, network_output(v, t));
-  return velocity_from_endpoint(*path_, endpoint(v, t), v, t);
+torch::Tensor Model::velocity(const State& state) const {
+  if (form_ == Form::velocity) return project(space_, network_output(state));
+  return velocity_from_endpoint(*path_, endpoint(state), only_open(space_, state.known, state.v), state.t);
 }
 
-torch::Tensor Model::velocity_at(const torch::Tensor& v, double t) const {
+torch::Tensor Model::velocity_at(const torch::Tensor& v, double t, const Known& known) const {
   const torch::NoGradGuard no_grad;
-  const auto time = torch::full({1}, t, v.options());
-  if (form_ == Form::velocity || !kernels::serves(v)) return velocity(v, time);
+  const State state{v, torch::full({1}, t, v.options()), known};
+  if (form_ == Form::velocity || !kernels::serves(v)) return velocity(state);
   const auto at = path_->at(t);
   const double pull = at.ds / at.s;
   const double evidence = form_ == Form::evidence ? at.a / (at.s * at.s) : 0.0;
-  return kernels::endpoint_velocity(network_output(v, time).contiguous(), v.contiguous(), space_, evidence,
-                                    at.da - at.a * pull, pull, scales_);
+  return kernels::endpoint_velocity(network_output(state).contiguous(), v.contiguous(), space_, evidence,
+                                    at.da - at.a * pull, pull, scales_, known_rows(known));
 }
 
 }  // namespace segre

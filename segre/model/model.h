@@ -5,6 +5,7 @@
 #include "segre/config/schema.h"
 #include "segre/net/field.h"
 #include "segre/path/path.h"
+#include "segre/state/state.h"
 
 namespace segre {
 
@@ -31,19 +32,23 @@ class Model {
   Form form() const { return form_; }
   Field& field() const { return *field_; }
 
-  /// The network's input: softmax(v), or softmax(e) in the evidence form. v [B, S], t [B] or [1] -> [B, S].
-  torch::Tensor network_input(const torch::Tensor& v, const torch::Tensor& t) const;
-  /// The network's raw output at (v, t): [B, S]. Error if its shape or type differs from v's.
-  torch::Tensor network_output(const torch::Tensor& v, const torch::Tensor& t) const;
-  /// Logits of the final labels given v; the endpoint and evidence forms only. [B, S].
-  torch::Tensor logits(const torch::Tensor& v, const torch::Tensor& t) const;
-  /// D, the mean endpoint given v: [B, S].
-  torch::Tensor endpoint(const torch::Tensor& v, const torch::Tensor& t) const;
-  /// F, tangent: [B, S].
-  torch::Tensor velocity(const torch::Tensor& v, const torch::Tensor& t) const;
+  /// The network's input [B, S]: softmax(v), or softmax(e) in the evidence form, plus soft evidence; corners for known
+  /// variables. InputError if something is known and the form is not evidence.
+  torch::Tensor network_input(const State& state) const;
+  /// The time that the network is told: [B] or [1]. If the variables have times of their own, or soft evidence, the
+  /// mean over those that the flow carries of the times at which a path would be as certain.
+  torch::Tensor network_time(const State& state) const;
+  /// The network's raw output: [B, S]. Error if its shape or type differs from v's.
+  torch::Tensor network_output(const State& state) const;
+  /// Logits of the final labels given the state; the endpoint and evidence forms only. [B, S].
+  torch::Tensor logits(const State& state) const;
+  /// D, the mean endpoint given the state: [B, S], 0 for variables that the flow does not carry.
+  torch::Tensor endpoint(const State& state) const;
+  /// F, tangent: [B, S]; likewise.
+  torch::Tensor velocity(const State& state) const;
   /// F at one time for sampling, without gradients; fused if the kernels support it.
-  torch::Tensor velocity_at(const torch::Tensor& v, double t) const;
-  /// The factor of e per item, a/s^2, [B] or [1]; empty in the endpoint form, which adds no evidence.
+  torch::Tensor velocity_at(const torch::Tensor& v, double t, const Known& known = {}) const;
+  /// The factor of e, a/s^2, in the shape of t; empty in the endpoint form, which adds no evidence.
   torch::Tensor evidence_ratio(const torch::Tensor& t) const;
   /// kappa per variable [n] in the field's type, on its device.
   const torch::Tensor& scales() const { return scales_; }
@@ -51,7 +56,8 @@ class Model {
   torch::TensorOptions options() const { return scales_.options(); }
 
  private:
-  torch::Tensor evidence(const torch::Tensor& v, const torch::Tensor& t) const;  // e: [B, S]
+  torch::Tensor evidence(const State& state) const;   // e and what is known softly: [B, S]
+  torch::Tensor certainty(const State& state) const;  // the time of each variable at which a path is as certain: [B, n]
 
   Space space_;
   std::shared_ptr<const Path> path_;
@@ -59,6 +65,8 @@ class Model {
   std::shared_ptr<Field> field_;
   torch::Tensor scales_;             // [n]
   torch::Tensor coordinate_scales_;  // [S], or [1] if all are equal
+  torch::Tensor clock_;              // [K] a/s at evenly spaced times up to the decision time
+  double t1_;                        // the decision time
 };
 
 }  // namespace segre

@@ -25,11 +25,7 @@ struct Sums {
 // log p(x_i | v without v_i) of the labels [R, n] for states v [R, S] at one time: [R, n] float64 on the CPU.
 torch::Tensor told_by_others(const Flow& flow, const torch::Tensor& v, double time, const torch::Tensor& labels) {
   const auto t = torch::full({v.size(0)}, time, flow.options);
-  const auto p = map_blocks(flow.space, {flow.endpoint(v, t)}, [&](const auto& in) {
-    const int64_t c = in[0].size(-1);
-    const double kappa = c > 1 ? flow.path->corner_scale(c) : 1.0;
-    return (in[0] / kappa + 1.0 / static_cast<double>(c)).clamp_min(kLeastProbability);
-  });
+  const auto p = label_probabilities(flow.space, *flow.path, flow.endpoint({v, t})).clamp_min(kLeastProbability);
   const auto others = log_lift(flow.space, p.log() - evidence_scale(flow.space, *flow.path, t) * v);
   return others.to(torch::kCPU, torch::kFloat64).gather(1, labels + flow.space.starts(torch::kCPU));
 }

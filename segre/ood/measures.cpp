@@ -17,10 +17,11 @@ torch::Tensor per_variable(const Space& space, const torch::Tensor& counts) {
   return counts.view({space.n_variables(), space.max_labels()});
 }
 
-// The sum over the variables of each label's entry in `table` [S].
+// The sum over the variables of each label's entry in `table` [S]; unknown labels have none.
 torch::Tensor sum_of_entries(const Space& space, const torch::Tensor& table, const torch::Tensor& labels) {
-  const auto places = labels + space.starts(torch::kCPU);
-  return table.index_select(0, places.flatten()).view(labels.sizes()).sum(1);
+  const auto places = labels.clamp_min(0) + space.starts(torch::kCPU);
+  const auto entries = table.index_select(0, places.flatten()).view(labels.sizes());
+  return torch::where(labels < 0, torch::zeros({1}, entries.options()), entries).sum(1);
 }
 
 Measure independent(const Space& space, const torch::Tensor& counts) {

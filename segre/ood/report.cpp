@@ -7,8 +7,8 @@
 #include "segre/core/text.h"
 #include "segre/io/files.h"
 #include "segre/ood/verdict.h"
+#include "segre/report/heat_map.h"
 #include "segre/report/page.h"
-#include "segre/report/picture.h"
 #include "segre/report/style.h"
 
 namespace segre {
@@ -79,6 +79,61 @@ void show_items(Page& page, const OutsideReport& report) {
                       ": smaller is more likely under the model. Items are spread evenly over each source."));
 }
 
+// Rows of items above rows of their nats per pixel, as one picture.
+std::string oddest_png(const OutsideReport& report) {
+  // One palette for both: the labels' colours, then those of the nats.
+  const HeatMap heat = heat_map(report.space, torch::cat({report.oddest_inside.nats, report.oddest_outside.nats}));
+  LabelSet colours{.names = {}, .colours = label_colours(report.space)};
+  const auto n_labels = static_cast<int64_t>(colours.colours.size());
+  for (const Rgb& colour : heat.space.label_set().colours) colours.colours.push_back(colour);
+  const auto n_all = static_cast<int64_t>(colours.colours.size());
+  const Space both = Space::uniform(Layout::image, report.space.shape(), n_all, colours);
+  const int64_t n_inside = report.oddest_inside.labels.size(0);
+  const auto nats = heat.labels + n_labels;
+  const auto rows = torch::cat(
+      {report.oddest_inside.labels, nats.slice(0, 0, n_inside), report.oddest_outside.labels, nats.slice(0, n_inside)});
+  return label_grid_png(both, rows, n_inside);
+}
+
+// The most surprising cells of each row.
+void show_odd_rows(Page& page, const OutsideReport& report, const std::string& set, const OddestItems& items) {
+  constexpr int64_t kCells = 3;
+  std::vector<std::vector<std::string>> rows;
+  for (int64_t k = 0; k < items.labels.size(0); ++k) {
+    const auto order = items.nats[k].argsort(/*dim=*/int64_t{0}, /*descending=*/true);
+    std::vector<std::string> row{concat(set, " ", items.numbers[k].item<int64_t>())};
+    for (int64_t j = 0; j < std::min(kCells, items.labels.size(1)); ++j) {
+      const auto i = order[j].item<int64_t>();
+      row.push_back(concat(report.space.variable_name(i), " = ",
+                           report.space.label_name(i, items.labels[k][i].item<int64_t>()), " (",
+                           fixed(items.nats[k][i].item<double>(), 2), " nats)"));
+    }
+    rows.push_back(std::move(row));
+  }
+  std::vector<std::string> header{"item", "oddest cell", "second", "third"};
+  header.resize(rows.empty() ? 1 : rows.front().size());
+  page.table(header, rows);
+}
+
+// Where the items with the highest recommended score are odd.
+void show_oddest(Page& page, const OutsideReport& report) {
+  if (!report.oddest_inside.labels.defined()) return;
+  page.heading("Where the oddest items are odd");
+  if (report.space.layout() == Layout::image) {
+    page.picture(oddest_png(report));
+    page.caption(
+        "The items with the highest recommended score, inside first, then outside; below each the nats that every "
+        "pixel "
+        "contributes to the bound on -log p, from black (0) over red and yellow to white.");
+    return;
+  }
+  show_odd_rows(page, report, "inside", report.oddest_inside);
+  show_odd_rows(page, report, "outside", report.oddest_outside);
+  page.caption(
+      "The items with the highest recommended score, and the nats that their cells contribute to the bound on "
+      "-log p; the nats of all cells add up to the item's.");
+}
+
 void show_histograms(Page& page, const OutsideReport& report) {
   page.heading("Scores of inside and outside items");
   for (const char* key : {"recommended", "nats"}) {
@@ -124,6 +179,7 @@ Page page_of(const OutsideReport& report) {
     page.text(kHowRecommended);
   }
   page.text(report.how_recommended);
+  show_oddest(page, report);
   show_histograms(page, report);
   if (report.space.layout() == Layout::image) show_items(page, report);
   return page;
@@ -153,6 +209,8 @@ void write_outside_report(const fs::path& folder, const OutsideReport& report, c
     const auto items = torch::cat({report.inside.labels.index_select(0, shown_rows(report.inside, count)),
                                    report.outside.labels.index_select(0, shown_rows(report.outside, count))});
     write_label_grid(folder / "items.png", report.space, items, count);
+    if (report.oddest_inside.labels.defined())
+      write_file_whole(folder / "oddest.png", [&](std::ostream& out) { out << oddest_png(report); });
   }
   page_of(report).write(folder / "report.html", plotly);
 }

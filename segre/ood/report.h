@@ -7,6 +7,13 @@
 
 namespace segre {
 
+/// The items with the highest recommended score of one source, and where they are odd.
+struct OddestItems {
+  torch::Tensor numbers;  ///< [K] int64: within the source
+  torch::Tensor labels;   ///< [K, n] int64
+  torch::Tensor nats;     ///< [K, n] float64: what each variable contributes to the bound on -log p
+};
+
 /// Everything a comparison of inside and outside items shows.
 struct OutsideReport {
   Space space;
@@ -15,6 +22,8 @@ struct OutsideReport {
   ScoredItems outside;
   std::vector<ScoreResult> results;  ///< compare(inside.scores, outside.scores)
   std::string how_recommended;       ///< OutsideScores::how_recommended
+  OddestItems oddest_inside{};
+  OddestItems oddest_outside{};
 };
 
 /// Why raw likelihood is a poor detector, for help texts and reports.
@@ -28,7 +37,8 @@ extern const char* const kHowRecommendedOfTables;
 Figure score_histogram(const Score& inside, const Score& outside);
 
 /// Writes scores.csv, auroc.csv, report.html and, for images, items.png (a row of inside and a row of outside items)
-/// into an existing folder. `plotly` is the path of plotly.min.js.
+/// and oddest.png (the oddest items of both, each row above the nats of its pixels) into an existing folder. `plotly`
+/// is the path of plotly.min.js.
 void write_outside_report(const std::filesystem::path& folder, const OutsideReport& report,
                           const std::filesystem::path& plotly);
 

@@ -2,6 +2,7 @@
 
 #include "segre/data/joint_table.h"
 #include "segre/path/path.h"
+#include "segre/state/state.h"
 
 namespace segre {
 
@@ -32,16 +33,19 @@ class JointOracle {
   torch::Tensor log_posterior(const torch::Tensor& v, double t) const;
   /// The posterior's marginals, P(beta_i = j | v): [B, S].
   torch::Tensor posterior_marginals(const torch::Tensor& v, double t) const;
-  /// The same with a time for each row, t [B] or [1].
-  torch::Tensor posterior_marginals(const torch::Tensor& v, const torch::Tensor& t) const;
+  /// The same for any state: times of rows or variables, and what is known besides. InputError if that is impossible.
+  torch::Tensor posterior_marginals(const State& state) const;
   /// D: [B, S].
   torch::Tensor endpoint(const torch::Tensor& v, double t) const;
-  /// The same with a time for each row, t [B] or [1].
-  torch::Tensor endpoint(const torch::Tensor& v, const torch::Tensor& t) const;
+  /// The same for any state; 0 for variables that the flow does not carry.
+  torch::Tensor endpoint(const State& state) const;
   /// F: [B, S].
   torch::Tensor velocity(const torch::Tensor& v, double t) const;
   /// div F, the trace over T0: [B].
   torch::Tensor divergence(const torch::Tensor& v, double t) const;
+  /// Exact log p(x_open | known) of labels [B, n], with soft evidence as a factor, and summed over the variables left
+  /// out: [B]. InputError if what is known is impossible.
+  torch::Tensor conditional_log_p(const torch::Tensor& labels, const Known& known) const;
   /// Exact log p of labelings [B, n], -inf for those not in the table: [B].
   torch::Tensor log_p(const torch::Tensor& labels) const;
   /// log weights of the path proposal, log nu_t1(v) + log P(alpha|v) - log rho(v) with v ~ rho = N(a u_alpha, s^2 1),
@@ -50,12 +54,16 @@ class JointOracle {
   torch::Tensor path_log_weights(const torch::Tensor& labeling, const torch::Tensor& u_0, double t1) const;
 
  private:
-  torch::Tensor unnormalised_log_posterior(const torch::Tensor& v, const torch::Tensor& t) const;
+  torch::Tensor unnormalised_log_posterior(const State& state) const;
 
   JointTable table_;
   std::shared_ptr<const Path> path_;
   torch::Tensor hot_;  // [R, S] one-hot labelings, float64
 };
+
+/// The joint distribution given what is known of one item (one row, nothing left out): p times the evidence,
+/// renormalised, on the same space. InputError if it is impossible.
+JointTable conditional(const JointTable& table, const Known& known);
 
 /// The matched readout: P(alpha_i = j | v) = softmax_j(kappa_i a v_ij / s^2) at time t, Bayes' rule for the path with a
 /// uniform prior. -> log probabilities [B, S].

@@ -47,6 +47,14 @@ torch::Tensor mean_corner(const Space& space, const Path& path, const torch::Ten
   });
 }
 
+torch::Tensor label_probabilities(const Space& space, const Path& path, const torch::Tensor& D) {
+  return map_blocks(space, {D}, [&](const auto& in) {
+    const int64_t c = in[0].size(-1);
+    const double kappa = c > 1 ? path.corner_scale(c) : 1.0;
+    return in[0] / kappa + 1.0 / static_cast<double>(c);
+  });
+}
+
 torch::Tensor evidence_scale(const Space& space, const Path& path, const torch::Tensor& t) {
   const auto at = path.at(t);
   return as_column(at.a / at.s.square()) * corner_scales(space, path, t.options());

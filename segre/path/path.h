@@ -62,6 +62,9 @@ torch::Tensor corners(const Space& space, const Path& path, const torch::Tensor&
 /// D = kappa_i (pi_i - 1/c_i): the mean corner under label probabilities pi [*, S] -> [*, S].
 torch::Tensor mean_corner(const Space& space, const Path& path, const torch::Tensor& pi);
 
+/// The inverse of mean_corner: label probabilities pi [*, S] of a mean corner D. A variable with one label has 1.
+torch::Tensor label_probabilities(const Space& space, const Path& path, const torch::Tensor& D);
+
 /// The factor kappa_i a/s^2 of v in the evidence, per coordinate: t [B] -> [B, S], or one time -> [S].
 torch::Tensor evidence_scale(const Space& space, const Path& path, const torch::Tensor& t);
 

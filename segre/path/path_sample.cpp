@@ -5,6 +5,7 @@
 
 #include "segre/kernels/path_kernels.h"
 #include "segre/simplex/tangent.h"
+#include "segre/space/blocks.h"
 
 namespace segre {
 namespace {
@@ -15,20 +16,30 @@ torch::Tensor raw_noise(const Space& space, const RandomStream& random, uint64_t
   return fill_normal(torch::empty({count, S}, options), random, first_item * static_cast<uint64_t>(S));
 }
 
+// Factors of whole rows: [B] -> [B, 1], or [B, n] -> [B, S].
+torch::Tensor per_coordinate(const Space& space, const torch::Tensor& x) {
+  return x.dim() == 1 ? x.unsqueeze(1) : spread(space, x);
+}
+
 // The path at times t, built from standard normals [B, S], which it may overwrite.
 PathSample path_from_noise(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
-                           torch::Tensor noise, WithVelocity with_velocity) {
-  PathSample sample{labels, t, torch::ones_like(t), std::move(noise), {}};
+                           torch::Tensor noise, WithVelocity with_velocity, const Known& known) {
+  PathSample sample{labels, t, torch::ones({t.size(0)}, t.options()), std::move(noise), {}, known};
   const auto at = path.at(t);
   if (with_velocity == WithVelocity::no && kernels::serves(sample.v_t)) {
     const auto kappa = variable_scales(space, path, t.options());
-    kernels::gaussian_path_(sample.v_t, space, labels, at.a.contiguous(), at.s.contiguous(), kappa);
+    kernels::gaussian_path_(sample.v_t, space, labels, at.a.contiguous(), at.s.contiguous(), kappa,
+                            {.marks = known.labels.defined() ? known.labels.contiguous() : known.labels});
     return sample;
   }
-  const auto u_0 = project(space, sample.v_t);
-  const auto u_beta = corners(space, path, labels, t.options());
-  sample.v_t = at.a.unsqueeze(1) * u_beta + at.s.unsqueeze(1) * u_0;
-  if (with_velocity == WithVelocity::yes) sample.velocity = at.da.unsqueeze(1) * u_beta + at.ds.unsqueeze(1) * u_0;
+  const auto u_0 = only_open(space, known, project(space, sample.v_t));
+  const auto u_beta =
+      only_open(space, known, corners(space, path, known.labels.defined() ? labels.clamp_min(0) : labels, t.options()));
+  const auto mix = [&](const torch::Tensor& signal, const torch::Tensor& spread_of) {
+    return per_coordinate(space, signal) * u_beta + per_coordinate(space, spread_of) * u_0;
+  };
+  sample.v_t = mix(at.a, at.s);
+  if (with_velocity == WithVelocity::yes) sample.velocity = mix(at.da, at.ds);
   return sample;
 }
 
@@ -52,15 +63,18 @@ torch::Tensor path_log_density(const Space& space, const Path& path, const torch
 }
 
 PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
-                       const RandomStream& random, uint64_t first_item, WithVelocity with_velocity) {
+                       const RandomStream& random, uint64_t first_item, WithVelocity with_velocity,
+                       const Known& known) {
   return path_from_noise(space, path, labels, t, raw_noise(space, random, first_item, labels.size(0), t.options()),
-                         with_velocity);
+                         with_velocity, known);
 }
 
 PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
-                       const RandomStream& random, const torch::Tensor& first_number, WithVelocity with_velocity) {
+                       const RandomStream& random, const torch::Tensor& first_number, WithVelocity with_velocity,
+                       const Known& known) {
   auto noise = torch::empty({labels.size(0), space.n_coordinates()}, t.options());
-  return path_from_noise(space, path, labels, t, fill_normal(std::move(noise), random, first_number), with_velocity);
+  return path_from_noise(space, path, labels, t, fill_normal(std::move(noise), random, first_number), with_velocity,
+                         known);
 }
 
 }  // namespace segre

@@ -21,6 +21,13 @@ char delimiter_of(const SourceName& name) {
   return given.front();
 }
 
+CsvRows::Missing missing_of(const SourceName& name) {
+  const std::string given = name.choice("missing", "label", {"label", "unknown", "refuse"});
+  return given == "label"     ? CsvRows::Missing::label
+         : given == "unknown" ? CsvRows::Missing::unknown
+                              : CsvRows::Missing::refuse;
+}
+
 CsvFormat format_of(const SourceName& name) {
   return {delimiter_of(name), encoding_of(name), name.flag("header", true)};
 }
@@ -28,9 +35,7 @@ CsvFormat format_of(const SourceName& name) {
 }  // namespace
 
 CsvRows::CsvRows(const SourceName& name)
-    : refuses_missing_(name.choice("missing", "label", {"label", "refuse"}) == "refuse"),
-      format_(format_of(name)),
-      csv_(name.target(), format_) {
+    : missing_(missing_of(name)), format_(format_of(name)), csv_(name.target(), format_) {
   if (!csv_.next())
     fail_input(file(), ": is empty, ", format_.has_header ? "a header line" : "a row of labels", " was expected");
   if (format_.delimiter == CsvFormat::kFound && csv_.delimiter() != ',')
@@ -82,7 +87,7 @@ bool CsvRows::next() {
 std::string_view CsvRows::value(const CsvColumn& column) const {
   const std::string_view text = csv_.field(column.field);
   if (!is_missing(text)) return text;
-  if (refuses_missing_)
+  if (refuses_missing())
     fail_input(place(), ": column ", printable(column.name), " is '", text,
                "', a missing value; a label was expected (missing=refuse)");
   return kMissingName;

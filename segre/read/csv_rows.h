@@ -24,8 +24,15 @@ class CsvRows {
 
   /// Advances to the next row of values; false at the end of the file.
   bool next();
+  /// What to do with missing values.
+  enum class Missing { label, unknown, refuse };
+
   /// A value of the row; if it is missing, kMissingName, or InputError with missing=refuse.
   std::string_view value(const CsvColumn& column) const;
+  /// All fields of the row as they are, whether or not they were selected.
+  int64_t n_fields() const { return csv_.n_fields(); }
+  std::string_view field(int64_t i) const { return csv_.field(i); }
+  char delimiter() const { return csv_.delimiter(); }
   int64_t line() const { return csv_.line(); }
   /// "t.csv:17", for messages about the row.
   std::string place() const;
@@ -38,8 +45,9 @@ class CsvRows {
   const std::vector<std::string>& all_names() const { return names_; }
   bool has_header() const { return format_.has_header; }
   TextEncoding encoding() const { return format_.encoding; }
-  /// Whether missing=refuse.
-  bool refuses_missing() const { return refuses_missing_; }
+  /// missing=.
+  Missing missing() const { return missing_; }
+  bool refuses_missing() const { return missing_ == Missing::refuse; }
   /// "t.csv:1", where the columns are named.
   const std::string& header_place() const { return header_place_; }
 
@@ -47,7 +55,7 @@ class CsvRows {
   void read_names();
   void choose_columns(const SourceName& name);
 
-  bool refuses_missing_;
+  Missing missing_;
   CsvFormat format_;
   CsvReader csv_;
   std::vector<std::string> names_;

@@ -93,14 +93,21 @@ class TableReader {
     if (rows_.has_header()) check_header(name_, rows_.header_place(), columns_);
     if (!refused.empty()) refuse_columns(name_, refused, most_values());
     const Space space = Space::table(number_anew());
-    return {space, store_.take(space), false, Origin::lines(rows_.file(), std::move(lines_))};
+    const Unknowns unknowns = leaves_unknown() ? Unknowns::allow : Unknowns::refuse;
+    return {space, store_.take(space, unknowns), false, Origin::lines(rows_.file(), std::move(lines_)), unknowns};
   }
 
  private:
+  bool leaves_unknown() const { return rows_.missing() == CsvRows::Missing::unknown; }
+
   // What the store keeps for a value: its number in the column's dictionary, 0 in a column with bins.
   int32_t number_of(Column& column) {
     const std::string_view text = rows_.value(column.at);
     const bool is_missing = text == kMissingName;
+    if (is_missing && leaves_unknown()) {
+      if (column.n_bins > 0) column.measured.push_back(NAN);
+      return kUnknown;
+    }
     column.has_missing = column.has_missing || is_missing;
     if (column.n_bins > 0) return measure(column, text, is_missing);
     if (column.is_full) return 0;
@@ -156,7 +163,10 @@ class TableReader {
       values.push_back(text == kMissingName ? NAN : *column.scale.add(text));
     const int64_t n = static_cast<int64_t>(columns_.size());
     const int64_t i = &column - columns_.data();
-    for (int64_t row = 0; row < lines_.size(); ++row) column.measured.push_back(values[store_.at(row * n + i)]);
+    for (int64_t row = 0; row < lines_.size(); ++row) {
+      const int32_t label = store_.at(row * n + i);
+      column.measured.push_back(label == kUnknown ? NAN : values[label]);
+    }
     column.n_bins = BinsOption::kAutoBins;
     column.is_full = false;
   }
@@ -197,6 +207,9 @@ class TableReader {
         place.emplace_back(std::max<int64_t>(1, column.dictionary.size()), 0);
         continue;
       }
+      if (column.dictionary.size() == 0)
+        fail_input(rows_.file(), ": column ", printable(column.at.name),
+                   " has only missing values, so its labels are unknown; leave it out (without=)");
       auto sorted = column.dictionary.sorted(kMissingName);
       variables.push_back({column.at.name, column.dictionary.size(), std::move(sorted.names)});
       place.push_back(std::move(sorted.place));
@@ -225,7 +238,9 @@ class TableReader {
     const auto n = static_cast<int64_t>(columns_.size());
     int64_t row = 0;
     for (const double value : columns_[i].measured)
-      store_.set(n * row++ + i, static_cast<int32_t>(std::isnan(value) ? bins.size() : bins.find(value)));
+      store_.set(n * row++ + i, static_cast<int32_t>(!std::isnan(value) ? bins.find(value)
+                                                     : leaves_unknown() ? kUnknown
+                                                                        : bins.size()));
   }
 
   const SourceName& name_;

@@ -24,7 +24,7 @@ std::string first_where(const torch::Tensor& values, const torch::Tensor& is_bad
 std::map<int64_t, int64_t> count_values(const torch::Tensor& values, int64_t largest) {
   auto counts = torch::zeros({largest + 1}, torch::kInt64);
   for (const auto& part : values.view(-1).split(kValuesAtOnce))
-    counts += torch::bincount(part.to(torch::kInt64), {}, largest + 1);
+    counts += torch::bincount(part.masked_select(part >= 0).to(torch::kInt64), {}, largest + 1);
   std::map<int64_t, int64_t> found;
   const auto* count = counts.data_ptr<int64_t>();
   for (int64_t value = 0; value <= largest; ++value)
@@ -55,7 +55,9 @@ Dataset read_npy_labels(const SourceName& name, Strays strays) {
   const std::string expected = concat("a label from 0 to ", largest_allowed, given > 0 ? " (labels=)" : "");
   const auto least = values.min().item<int64_t>();
   const auto largest = values.max().item<int64_t>();
-  if (least < 0) fail_input(file, ": ", first_where(values, values < 0), ", ", expected, " was expected");
+  if (least < kUnknown)
+    fail_input(file, ": ", first_where(values, values < kUnknown), ", ", expected, ", or -1 if unknown, was expected");
+  if (largest < 0) fail_input(file, ": every value is -1, unknown; labels were expected");
   if (largest > largest_allowed)
     fail_input(file, ": ", first_where(values, values > largest_allowed), ", ", expected, " was expected");
   if (given == 0 && strays == Strays::refuse && largest > kWidestHonestGap) check_strays(file, values, largest);
@@ -63,8 +65,9 @@ Dataset read_npy_labels(const SourceName& name, Strays strays) {
   const Space space = Space::uniform(layout, values.sizes().slice(1).vec(), given > 0 ? given : largest + 1);
   ItemNumbers numbers;
   for (int64_t k = 0; k < values.size(0); ++k) numbers.add(k);
-  return {space, values.to(label_type(space)).view({values.size(0), -1}), false,
-          Origin::items(file, std::move(numbers))};
+  const Unknowns unknowns = least < 0 ? Unknowns::allow : Unknowns::refuse;
+  return {space, values.to(label_type(space, unknowns)).view({values.size(0), -1}), false,
+          Origin::items(file, std::move(numbers)), unknowns};
 }
 
 }  // namespace segre

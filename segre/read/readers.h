@@ -16,15 +16,16 @@ namespace segre {
 
 /// csv:FILE: a table of categorical columns, each with its own labels, numbered in sorted order: those found, those of
 /// DeclaredLabels, or the intervals of numbers or dates that BinsOption requests, at quantiles of the file. Missing
-/// values have their own label, kMissingName, the last of the column. All columns that look like identifiers,
-/// measurements or dates are refused together, with advice.
+/// values have their own label, kMissingName, the last of the column, or are kUnknown with missing=unknown. All columns
+/// that look like identifiers, measurements or dates are refused together, with advice.
 Dataset read_csv_table(const SourceName& name);
 
 /// csv:FILE read for a model: matches columns and labels with those of the space by name, and puts numbers and dates
 /// into the bins of its variables. Other columns are ignored, with a note. At most `most` items, 0: all. InputError
 /// names missing columns, starting with `what`, or a label that the space does not have, starting with file and line,
-/// unless unseen= says otherwise.
-Dataset read_csv_table_for(const SourceName& name, const Space& space, const std::string& what, int64_t most);
+/// unless unseen= says otherwise. With `unknowns`, or missing=unknown, missing values are kUnknown.
+Dataset read_csv_table_for(const SourceName& name, const Space& space, const std::string& what, int64_t most,
+                           Unknowns unknowns);
 
 /// Prints a note about columns of a file that are not in the model, if any.
 void note_ignored(const std::string& file, const std::vector<std::string>& columns);
@@ -45,7 +46,7 @@ Dataset read_idx(const SourceName& name);
 /// Whether to refuse values so rare and so far above all others that they must be mistakes: see find_strays.
 enum class Strays { refuse, keep };
 
-/// npy:FILE: integers [N, length] are sequences, [N, height, width] images.
+/// npy:FILE: integers [N, length] are sequences, [N, height, width] images; -1 is kUnknown.
 Dataset read_npy_labels(const SourceName& name, Strays strays = Strays::refuse);
 
 /// omniglot:ZIP: drawings, strokes are 1. A pixel of the resized drawing is 1 if ink covers more than half of its area
@@ -54,7 +55,7 @@ Dataset read_npy_labels(const SourceName& name, Strays strays = Strays::refuse);
 Dataset read_omniglot(const SourceName& name);
 
 /// png:DIR: label maps with palette indices or grey values as labels, resized by nearest_pixels. The palette of the
-/// first file gives the labels their colours.
+/// first file gives the labels their colours. The value of unknown= is kUnknown.
 Dataset read_png_folder(const SourceName& name, Strays strays = Strays::refuse);
 
 /// cityscapes:DIR: the label maps of gtFine in its eight categories.

@@ -13,9 +13,10 @@ struct DrawTotals {
   int64_t n_evaluations = 0;  ///< of the network, over all samples
 };
 
-/// Draws samples 0 ... count - 1 in batches and passes each to use(labels [B, n], index of the first).
+/// Draws samples 0 ... count - 1 in batches and passes each to use(labels [B, n], index of the first). With `given`
+/// [1, n], labels that are not kUnknown are given.
 DrawTotals draw_samples(const Sampler& sampler, int64_t count,
                         const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                        const WorkCallbacks& callbacks = {});
+                        const WorkCallbacks& callbacks = {}, const torch::Tensor& given = {});
 
 }  // namespace segre

@@ -45,82 +45,134 @@ Sampler::Sampler(Flow flow, const SampleOptions& options, uint64_t seed)
                                         .steps = options.steps,
                                         .t1 = stop_time(flow_, options),
                                         .tolerance = options.tolerance,
-                                        .seed = seed});
+                                        .order = options.order});
+  endpoint_ = endpoint_blocks(flow_);
 }
 
 Sampler::Sampler(const Model& model, const SampleOptions& options, uint64_t seed)
     : Sampler(flow_of(model), options, seed) {}
 
-torch::Tensor Sampler::noise(uint64_t first, int64_t count) const {
-  return reference_noise(flow_.space, {seed_, Purpose::sampling_noise}, first, count, flow_.options);
+torch::Tensor Sampler::noise(uint64_t first, int64_t count, uint64_t seed) const {
+  return reference_noise(flow_.space, {seed, Purpose::sampling_noise}, first, count, flow_.options);
 }
 
 // Log probability of every label for the readouts that draw: [rows, S].
-torch::Tensor Sampler::log_probability(const torch::Tensor& v) const {
+torch::Tensor Sampler::log_probability(const torch::Tensor& v, const Known& known) const {
   if (options_.readout == Readout::segre || t1() >= flow_.path->t_end()) return log_lift(flow_.space, v);
-  return matched_readout(flow_.space, *flow_.path, v, t1());
+  if (!known.soft.defined()) return matched_readout(flow_.space, *flow_.path, v, t1());
+  return log_lift(flow_.space, matched_readout(flow_.space, *flow_.path, v, t1()) + known.soft);
 }
 
 // Number of variables whose label the state does not decide: [rows].
-torch::Tensor Sampler::count_undecided(const torch::Tensor& v) const {
+torch::Tensor Sampler::count_undecided(const torch::Tensor& v, const Known& known) const {
   const Space& space = flow_.space;
+  const auto count = [&](const torch::Tensor& undecided) {
+    return (known.labels.defined() ? undecided.logical_and(open_variables(known)) : undecided).sum(-1);
+  };
   if (t1() < flow_.path->t_end()) {
     const auto log_p = matched_readout(space, *flow_.path, v, t1());
     const auto best = reduce_blocks(space, {log_p}, [](const auto& in) { return in[0].amax(-1); });
-    return (best < std::log(kDecided)).sum(-1);
+    return count(best < std::log(kDecided));
   }
   // The end is a mean corner kappa (pi - 1/c), which gives pi. softmax(v) would not work: at the smoothed corner of a
   // decided label it is 1 - eps + eps/c.
   const auto shares = v / corner_scales(space, *flow_.path, v.options());
   const auto best = reduce_blocks(
       space, {shares}, [](const auto& in) { return in[0].amax(-1) + 1.0 / static_cast<double>(in[0].size(-1)); });
-  return (best < kDecided).sum(-1);
+  return count(best < kDecided);
 }
 
-torch::Tensor Sampler::read(const torch::Tensor& v, uint64_t first) const {
+torch::Tensor Sampler::read(const torch::Tensor& v, uint64_t first, const Known& known, uint64_t seed) const {
   const Space& space = flow_.space;
-  if (options_.readout == Readout::argmax) return argmax_labels(space, v);
-  const auto log_p = log_probability(v);
+  // Soft evidence is part of what is known at the end, too: it may exclude a label for good.
+  if (options_.readout == Readout::argmax)
+    return argmax_labels(space, known.soft.defined() && t1() < flow_.path->t_end() ? log_probability(v, known) : v);
+  const auto log_p = log_probability(v, known);
   auto u = torch::empty({v.size(0), space.n_variables()}, v.options());
-  fill_uniform(u, {seed_, Purpose::readout}, first * static_cast<uint64_t>(space.n_variables()));
+  fill_uniform(u, {seed, Purpose::readout}, first * static_cast<uint64_t>(space.n_variables()));
   return reduce_blocks(space, {log_p, spread(space, u)}, [](const auto& in) {
     return (in[0].exp().cumsum(-1) <= in[1]).sum(-1).clamp_max(in[0].size(-1) - 1);
   });
 }
 
-Sampler::Block Sampler::draw_block(uint64_t block) const {
+Sampler::Block Sampler::draw_block(uint64_t block, const Known& known, uint64_t seed) const {
   const torch::NoGradGuard no_grad;
   const uint64_t first = block * static_cast<uint64_t>(rows_);
-  const Arrival arrival = (*integrator_)(noise(first, rows_), first);
-  return {read(arrival.v, first).to(torch::kCPU), count_undecided(arrival.v).to(torch::kCPU), arrival.n_evaluations};
+  const auto v_0 = only_open(flow_.space, known, noise(first, rows_, seed));
+  const Arrival arrival = (*integrator_)({v_0, first, seed, known});
+  auto labels = read(arrival.v, first, known, seed);
+  if (known.labels.defined()) labels = torch::where(known.labels == kUnknown, labels, known.labels.clamp_min(kUnknown));
+  return {labels.to(torch::kCPU), count_undecided(arrival.v, known).to(torch::kCPU), arrival.n_evaluations};
+}
+
+std::vector<Sampler::Part> Sampler::parts_of(uint64_t first, int64_t count) const {
+  const auto rows = static_cast<uint64_t>(rows_);
+  const uint64_t last = first + static_cast<uint64_t>(count);
+  std::vector<Part> parts;
+  for (uint64_t block = first / rows; block * rows < last; ++block) {
+    const uint64_t start = block * rows;
+    const uint64_t from = std::max(first, start);
+    parts.push_back({block, static_cast<int64_t>(from - start),
+                     static_cast<int64_t>(std::min(last, start + rows) - start), static_cast<int64_t>(from - first)});
+  }
+  return parts;
+}
+
+// What is known of a whole block: the request's rows where they are, and copies of one of them elsewhere.
+Known Sampler::block_of(const Known& known, const Part& part) const {
+  if (known.nothing()) return {};
+  const auto place = torch::arange(rows_) - part.begin;
+  return known.select(part.first + place.clamp(0, part.end - part.begin - 1)).to(flow_.options);
 }
 
 Samples Sampler::draw(uint64_t first, int64_t count) const {
   if (count < 0) fail_input(count, " samples requested, expected 0 or more");
+  return draw_parts(first, count, {}, seed_);
+}
+
+Samples Sampler::complete(const Known& known, uint64_t first, int64_t draw) const {
+  if (known.nothing()) fail_input("completing needs rows that say what is known");
+  if (!flow_.from_evidence) fail_input("completing needs a model with model.form = \"evidence\"");
+  const int64_t count = (known.labels.defined() ? known.labels : known.soft).size(0);
+  return draw_parts(first, count, known, round_seed(seed_, draw));
+}
+
+torch::Tensor Sampler::probabilities(const Known& known, uint64_t first) const {
+  const torch::NoGradGuard no_grad;
+  const int64_t count = (known.labels.defined() ? known.labels : known.soft).size(0);
+  const auto parts = parts_of(first, count);
+  std::vector<torch::Tensor> out(parts.size());
+  for_each_block(static_cast<int64_t>(parts.size()), flow_.options.device().is_cpu(), [&](int64_t k) {
+    const torch::NoGradGuard no_grad_here;
+    const auto ask = [this](const State& state) { return (*endpoint_)(state); };
+    const auto pi = marginals(flow_, ask, block_of(known, parts[k]), rows_);
+    out[k] = pi.slice(0, parts[k].begin, parts[k].end).to(torch::kCPU, torch::kFloat32);
+  });
+  const auto all = torch::cat(out);
+  if (!all.isfinite().all().item<bool>())
+    fail("the network gave probabilities that are not finite; the model's weights may be damaged");
+  return all;
+}
+
+Samples Sampler::draw_parts(uint64_t first, int64_t count, const Known& known, uint64_t seed) const {
   if (count == 0) return {.labels = torch::empty({0, flow_.space.n_variables()}, torch::kInt64)};
   // Labels, in batches and joined.
   require_memory(2.0 * 8.0 * static_cast<double>(count) * static_cast<double>(flow_.space.n_variables()),
                  concat(count, " samples of the ", flow_.space.describe()), torch::kCPU);
-  const auto rows = static_cast<uint64_t>(rows_);
-  const uint64_t last = first + static_cast<uint64_t>(count);
-  const uint64_t first_block = first / rows;
-  const auto n_blocks = static_cast<int64_t>((last + rows - 1) / rows - first_block);
-  std::vector<Block> parts(n_blocks);
-  const auto draw_part = [&](int64_t k) {
-    const uint64_t start = (first_block + static_cast<uint64_t>(k)) * rows;
-    const auto begin = static_cast<int64_t>(std::max(first, start) - start);
-    const auto end = static_cast<int64_t>(std::min(last, start + rows) - start);
-    const Block drawn = draw_block(first_block + static_cast<uint64_t>(k));
-    parts[k] = {drawn.labels.slice(0, begin, end), drawn.n_undecided.slice(0, begin, end),
-                drawn.n_evaluations.slice(0, begin, end)};
-  };
-  for_each_block(n_blocks, flow_.options.device().is_cpu(), draw_part);
+  const auto parts = parts_of(first, count);
+  std::vector<Block> blocks(parts.size());
+  for_each_block(static_cast<int64_t>(parts.size()), flow_.options.device().is_cpu(), [&](int64_t k) {
+    const Part& part = parts[k];
+    const Block drawn = draw_block(part.block, block_of(known, part), seed);
+    blocks[k] = {drawn.labels.slice(0, part.begin, part.end), drawn.n_undecided.slice(0, part.begin, part.end),
+                 drawn.n_evaluations.slice(0, part.begin, part.end)};
+  });
   std::vector<torch::Tensor> labels;
   Samples out;
-  for (const Block& part : parts) {
-    labels.push_back(part.labels);
-    out.n_undecided += part.n_undecided.sum().item<int64_t>();
-    out.n_evaluations += part.n_evaluations.sum().item<int64_t>();
+  for (const Block& block : blocks) {
+    labels.push_back(block.labels);
+    out.n_undecided += block.n_undecided.sum().item<int64_t>();
+    out.n_evaluations += block.n_evaluations.sum().item<int64_t>();
   }
   out.labels = torch::cat(labels);
   return out;
@@ -129,7 +181,7 @@ Samples Sampler::draw(uint64_t first, int64_t count) const {
 torch::Tensor Sampler::trajectories(int64_t count) const {
   if (count < 1) fail_input(count, " trajectories requested, expected 1 or more");
   std::vector<torch::Tensor> states;
-  (*integrator_)(noise(0, count), 0, [&](const torch::Tensor& v, double) { states.push_back(v); });
+  (*integrator_)({noise(0, count, seed_), 0, seed_}, [&](const torch::Tensor& v, double) { states.push_back(v); });
   return torch::stack(states);
 }
 

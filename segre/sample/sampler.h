@@ -2,6 +2,7 @@
 
 #include "segre/config/schema.h"
 #include "segre/flow/integrator.h"
+#include "segre/flow/state_blocks.h"
 
 namespace segre {
 
@@ -21,11 +22,12 @@ enum class Readout {
 
 struct SampleOptions {
   std::string sampler = "rk4";  ///< see sampler_kinds()
-  int64_t steps = 5;            ///< of equal length in t; dopri5 chooses its own
+  int64_t steps = 5;            ///< of equal length in t; dopri5 chooses its own; erasure: evaluations
   Stop stop = Stop::decision;
   double t1 = 0.0;  ///< stop at this time instead; 0: use `stop`
   Readout readout = Readout::argmax;
-  double tolerance = 1e-3;  ///< error per step, relative to 1 + |v| (dopri5)
+  double tolerance = 1e-3;              ///< error per step, relative to 1 + |v| (dopri5)
+  FillOrder order = FillOrder::random;  ///< in which cells are filled in (erasure)
 };
 
 /// Declares the keys sample.*.
@@ -53,9 +55,17 @@ class Sampler {
 
   /// Samples first ... first + count - 1, count >= 0. Error if the flow produces non-finite numbers.
   Samples draw(uint64_t first, int64_t count) const;
+  /// Completes items: samples first ... of p(x | known), one for each row of `known`, whose known labels they repeat.
+  /// Completion k depends on the seed, k, `draw` and row k alone; draw 0 of rows with nothing known is sample k. Labels
+  /// of variables left out are kUnknown. InputError unless the flow can be told what is known.
+  Samples complete(const Known& known, uint64_t first, int64_t draw) const;
+  /// The marginals p(x_i = j | known) of the open variables, one evaluation per row: [B, S] float32 on the CPU. Row k
+  /// depends on its number, first + k, only by rounding.
+  torch::Tensor probabilities(const Known& known, uint64_t first) const;
   /// Time of the readout.
   double t1() const { return times().back(); }
   int64_t rows_per_block() const { return rows_; }
+  const Space& space() const { return flow_.space; }
   /// States of samples 0 ... count - 1 along the way, [times, count, S]; for pictures of the flow.
   torch::Tensor trajectories(int64_t count) const;
   /// Their times: those of every step; with dopri5, whose samples have individual times, the first and the last.
@@ -67,17 +77,27 @@ class Sampler {
     torch::Tensor n_undecided;    // [rows]
     torch::Tensor n_evaluations;  // [rows]
   };
-  Block draw_block(uint64_t block) const;
-  torch::Tensor noise(uint64_t first, int64_t count) const;
-  torch::Tensor log_probability(const torch::Tensor& v) const;
-  torch::Tensor count_undecided(const torch::Tensor& v) const;
-  torch::Tensor read(const torch::Tensor& v, uint64_t first) const;
+  /// Rows of a request that lie in one block.
+  struct Part {
+    uint64_t block;      // its number
+    int64_t begin, end;  // rows within it
+    int64_t first;       // row of the request
+  };
+  std::vector<Part> parts_of(uint64_t first, int64_t count) const;
+  Known block_of(const Known& known, const Part& part) const;
+  Block draw_block(uint64_t block, const Known& known, uint64_t seed) const;
+  Samples draw_parts(uint64_t first, int64_t count, const Known& known, uint64_t seed) const;
+  torch::Tensor noise(uint64_t first, int64_t count, uint64_t seed) const;
+  torch::Tensor log_probability(const torch::Tensor& v, const Known& known) const;
+  torch::Tensor count_undecided(const torch::Tensor& v, const Known& known) const;
+  torch::Tensor read(const torch::Tensor& v, uint64_t first, const Known& known, uint64_t seed) const;
 
   Flow flow_;
   SampleOptions options_;
   uint64_t seed_;
   int64_t rows_;
   std::shared_ptr<const Integrator> integrator_;
+  std::shared_ptr<const StateBlocks> endpoint_;
 };
 
 }  // namespace segre

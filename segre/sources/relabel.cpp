@@ -93,6 +93,19 @@ torch::Tensor places(const Space& space, int64_t variable, const Space& from, in
   return place;
 }
 
+// The new numbers of labels [K]; kUnknown stays.
+torch::Tensor renumbered(const torch::Tensor& places, const torch::Tensor& labels) {
+  const auto numbers = places.index_select(0, labels.clamp_min(0));
+  return torch::where(labels < 0, torch::full_like(numbers, kUnknown), numbers);
+}
+
+// Of the relabelled labels: unsigned ones cannot be unknown.
+torch::ScalarType type_for(const Space& space, const torch::Tensor& labels) {
+  const bool may_be_unknown =
+      c10::isSignedType(labels.scalar_type()) && labels.numel() > 0 && (labels < 0).any().item<bool>();
+  return label_type(space, may_be_unknown ? Unknowns::allow : Unknowns::refuse);
+}
+
 // Whether every label keeps its number.
 bool is_identity(const torch::Tensor& place) {
   return torch::equal(place, torch::arange(place.size(0), torch::kInt64));
@@ -100,14 +113,14 @@ bool is_identity(const torch::Tensor& place) {
 
 torch::Tensor relabel_table(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what,
                             const PlaceOfRow& place) {
-  auto out = torch::empty({labels.size(0), space.n_variables()}, label_type(space));
+  auto out = torch::empty({labels.size(0), space.n_variables()}, type_for(space, labels));
   Stranger first{labels.size(0), 0, ""};  // the first by row, in whichever column
   const auto columns = match_columns(space, from, what);
   for (int64_t i = 0; i < space.n_variables(); ++i) {
     const auto column = labels.select(1, columns[i]).to(torch::kInt64);
-    const auto numbers = places(space, i, from, columns[i]).index_select(0, column);
+    const auto numbers = renumbered(places(space, i, from, columns[i]), column);
     out.select(1, i).copy_(numbers);
-    const auto strange = (numbers < 0).nonzero();
+    const auto strange = (numbers < 0).logical_and(column >= 0).nonzero();
     if (strange.size(0) == 0) continue;
     const int64_t row = strange[0][0].item<int64_t>();
     if (row < first.row) first = {row, i, from.label_name(columns[i], column[row].item<int64_t>())};
@@ -120,13 +133,14 @@ torch::Tensor relabel_table(const Space& space, const Space& from, const torch::
 torch::Tensor relabel_shared(const Space& space, const Space& from, const torch::Tensor& labels,
                              const std::string& what, const PlaceOfRow& place) {
   const auto numbers_of = places(space, 0, from, 0);
-  if (is_identity(numbers_of)) return labels.to(label_type(space));
-  auto out = torch::empty({labels.size(0), space.n_variables()}, label_type(space));
+  const auto type = type_for(space, labels);
+  if (is_identity(numbers_of)) return labels.to(type);
+  auto out = torch::empty({labels.size(0), space.n_variables()}, type);
   const int64_t rows_at_once = std::max<int64_t>(1, kValuesAtOnce / space.n_variables());
   for (int64_t begin = 0; begin < labels.size(0); begin += rows_at_once) {
     const auto part = labels.slice(0, begin, begin + rows_at_once).to(torch::kInt64);
-    const auto numbers = numbers_of.index_select(0, part.reshape(-1)).view_as(part);
-    const auto strange = (numbers < 0).nonzero();
+    const auto numbers = renumbered(numbers_of, part.reshape(-1)).view_as(part);
+    const auto strange = (numbers < 0).logical_and(part >= 0).nonzero();
     if (strange.size(0) > 0) {
       const int64_t row = strange[0][0].item<int64_t>();
       const int64_t variable = strange[0][1].item<int64_t>();
@@ -194,7 +208,7 @@ JointTable relabel_joint(const Space& space, const JointTable& joint, const std:
 torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what,
                       const PlaceOfRow& place) {
   check_same_shape(space, from, what);
-  check_integer_labels(from, labels);
+  check_integer_labels(from, labels, Unknowns::allow);
   return space.layout() == Layout::table ? relabel_table(space, from, labels, what, place)
                                          : relabel_shared(space, from, labels, what, place);
 }
@@ -204,22 +218,25 @@ std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSour
   if (const JointTable* joint = source->joint()) return make_joint_source(relabel_joint(space, *joint, what));
   if (const Dataset* dataset = source->dataset()) {
     const auto place = [&](int64_t row) { return dataset->origin.place(row); };
-    return make_dataset_source(
-        {space, relabel(space, dataset->space, dataset->labels, what, place), dataset->mirror, dataset->origin});
+    return make_dataset_source({space, relabel(space, dataset->space, dataset->labels, what, place), dataset->mirror,
+                                dataset->origin, dataset->unknowns});
   }
   check_same_shape(space, source->space(), what);
   return std::make_shared<RelabelledSource>(space, std::move(source), what);
 }
 
-std::shared_ptr<DataSource> open_source_for(const Space& space, const std::string& name, const std::string& what) {
-  const Wanted wanted{space, what};
+std::shared_ptr<DataSource> open_source_for(const Space& space, const std::string& name, const std::string& what,
+                                            Unknowns unknowns) {
+  const Wanted wanted{space, what, 0, unknowns};
   std::shared_ptr<DataSource> source = open_source(name, &wanted);
   auto relabelled = relabel(space, source, what);
   note_others(space, source->space(), what);
   return relabelled;
 }
 
-torch::Tensor first_items(const Space& space, const DataSource& source, int64_t most, const std::string& what) {
+torch::Tensor first_items(const Space& space, const DataSource& source, int64_t most, const std::string& what,
+                          Unknowns unknowns) {
+  if (unknowns == Unknowns::refuse) require_complete(source, what);
   const int64_t n = source.n_items();
   if (n == 0 && most == 0) fail_input(what, ": has no end; say how many items");
   const int64_t count = n == 0 ? most : most == 0 ? n : std::min(most, n);
@@ -228,10 +245,11 @@ torch::Tensor first_items(const Space& space, const DataSource& source, int64_t 
   return relabel(space, source.space(), source.rows(0, count), what, place).to(torch::kInt64);
 }
 
-torch::Tensor first_items(const Space& space, const std::string& name, int64_t most, const std::string& what) {
+torch::Tensor first_items(const Space& space, const std::string& name, int64_t most, const std::string& what,
+                          Unknowns unknowns) {
   const Wanted wanted{space, what, most};
   const auto source = open_source(name, &wanted);
-  const auto items = first_items(space, *source, most, what);
+  const auto items = first_items(space, *source, most, what, unknowns);
   note_others(space, source->space(), what);
   return items;
 }

@@ -28,13 +28,17 @@ std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSour
 
 /// Opens a source for a model, with items in the numbering of the model's space. What the model does not know, such as
 /// other columns of a table, is ignored with a note and not checked. `what` starts messages: the option and the name.
-std::shared_ptr<DataSource> open_source_for(const Space& space, const std::string& name, const std::string& what);
+/// With `unknowns`, missing values of a table are kUnknown, whatever missing= says.
+std::shared_ptr<DataSource> open_source_for(const Space& space, const std::string& name, const std::string& what,
+                                            Unknowns unknowns = Unknowns::refuse);
 
 /// The first `most` items of a source, relabelled; all if it has fewer or `most` is 0: [count, n] int64. InputError if
-/// `most` is 0 and the source is endless.
-torch::Tensor first_items(const Space& space, const DataSource& source, int64_t most, const std::string& what);
+/// `most` is 0 and the source is endless, or if labels are unknown, unless that is allowed.
+torch::Tensor first_items(const Space& space, const DataSource& source, int64_t most, const std::string& what,
+                          Unknowns unknowns = Unknowns::refuse);
 
 /// The same for a source that it opens by name.
-torch::Tensor first_items(const Space& space, const std::string& name, int64_t most, const std::string& what);
+torch::Tensor first_items(const Space& space, const std::string& name, int64_t most, const std::string& what,
+                          Unknowns unknowns = Unknowns::refuse);
 
 }  // namespace segre

@@ -39,7 +39,8 @@ std::unique_ptr<DataSource> open_joint(const SourceName& name) {
 
 std::unique_ptr<DataSource> open_csv(const SourceName& name, const Wanted* wanted) {
   if (wanted == nullptr || wanted->space.layout() != Layout::table) return make_dataset_source(read_csv_table(name));
-  return make_dataset_source(read_csv_table_for(name, wanted->space, wanted->what, wanted->most_items));
+  return make_dataset_source(
+      read_csv_table_for(name, wanted->space, wanted->what, wanted->most_items, wanted->unknowns));
 }
 
 const SourceOption kLimit{"limit", "take the first N items"};
@@ -89,7 +90,9 @@ std::vector<SourceKind> table_kinds() {
        {{"columns", "take these columns, separated by commas; in a name %2C is a comma and %26 an ampersand (all)"},
         {"without", "drop these columns"},
         {"missing",
-         "label: missing values (empty, NA, N/A, NaN, nan, null, NULL, ?) get their own label; refuse (label)"},
+         "label: missing values (empty, NA, N/A, NaN, nan, null, NULL, ?) get their own label; unknown: training "
+         "leaves "
+         "them out, which is right if they are missing at random; refuse (label)"},
         {"labels",
          "the labels of all columns, e.g. 0|1, in any order, including those that do not occur in FILE; other values "
          "are refused (those found)"},
@@ -132,6 +135,7 @@ std::vector<SourceKind> image_kinds() {
        "DIR",
        "label maps: every .png under DIR, palette indices or grey values as labels",
        {{"ignore", "this value becomes its own label, the last"},
+        {"unknown", "pixels of this value are unknown: training leaves them out, 'segre complete' fills them in"},
         {"map", "labels for values, e.g. 0:0,1:0,2:1; other values are refused"},
         {"labels",
          "number of labels, not counting ignore's (the largest value plus one, unless it is so rare and so far above "
@@ -143,7 +147,7 @@ std::vector<SourceKind> image_kinds() {
        opens(read_png_folder)},
       {"npy",
        "FILE",
-       "integers [N, length] or [N, height, width] saved by numpy; FILE may be gzip",
+       "integers [N, length] or [N, height, width] saved by numpy, -1 if unknown; FILE may be gzip",
        {{"labels", "number of labels (the largest value plus one, unless it looks like a mistake)"}, kLimit},
        opens(read_npy_labels)},
       {"omniglot",
@@ -182,6 +186,11 @@ bool is_exact(const SourceName& name) {
   return std::ranges::any_of(source_kinds(), [&](const SourceKind& kind) {
     return kind.exact && kind.name == name.kind() && name.has_target() != kind.target.empty();
   });
+}
+
+void require_known_options(const SourceName& name) {
+  for (const SourceKind& kind : source_kinds())
+    if (kind.name == name.kind()) name.require_known_options(kind.options);
 }
 
 std::unique_ptr<DataSource> open_source(const std::string& name) { return open_source(name, nullptr); }

@@ -13,8 +13,9 @@ namespace segre {
 /// What a source is opened for: a model that already knows its labels.
 struct Wanted {
   Space space;
-  std::string what;        ///< the option and the source's name, for messages
-  int64_t most_items = 0;  ///< how many items are needed, 0: all; a reader may stop after them
+  std::string what;                      ///< the option and the source's name, for messages
+  int64_t most_items = 0;                ///< how many items are needed, 0: all; a reader may stop after them
+  Unknowns unknowns = Unknowns::refuse;  ///< missing values are to be read as kUnknown, whatever missing= says
 };
 
 /// A kind of source: what follows its name, what it is, its options, and how to open it.
@@ -41,6 +42,9 @@ std::unique_ptr<DataSource> open_source(const std::string& name);
 /// As open_source(name), for a model (nullptr: none). The result may still be in another space: callers usually want
 /// open_source_for.
 std::unique_ptr<DataSource> open_source(const std::string& name, const Wanted* wanted);
+
+/// InputError if a name has options that its kind does not know; open_source checks this, too.
+void require_known_options(const SourceName& name);
 
 /// Whether a source's exact distribution is known, from its name alone: nothing is opened.
 bool is_exact(const SourceName& name);

@@ -121,7 +121,14 @@ class Space {
 /// All labelings of a small space, [N, n] int64: the last variable varies fastest. InputError above `limit`.
 torch::Tensor enumerate_labelings(const Space& space, int64_t limit = 1 << 22);
 
-/// Throws InputError unless labels is [B, n] int64 with each value in [0, c_i), naming the first offender.
-void check_labels(const Space& space, const torch::Tensor& labels);
+/// Stands for a label in data that is not known.
+inline constexpr int64_t kUnknown = -1;
+
+/// Whether labels may be kUnknown.
+enum class Unknowns { refuse, allow };
+
+/// Throws InputError unless labels is [B, n] int64 with each value in [0, c_i), or kUnknown if allowed, naming the
+/// first offender.
+void check_labels(const Space& space, const torch::Tensor& labels, Unknowns unknowns = Unknowns::refuse);
 
 }  // namespace segre

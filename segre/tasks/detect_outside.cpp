@@ -22,6 +22,7 @@ struct Chosen {
 Chosen choose_items(const Space& space, const std::string& name, int64_t asked, const std::string& called) {
   const std::string what = called + " " + name;
   const auto source = open_source_for(space, name, what);
+  require_complete(*source, what);
   const int64_t there = source->n_items();
   if (there == 0 && asked == 0) fail_input(what, ": has no end; say how many items");
   const int64_t count = there == 0 ? asked : asked == 0 ? there : std::min(asked, there);
@@ -48,6 +49,13 @@ ItemScores bound_of(const FreeBound& bound, const torch::Tensor& labels, const s
     callbacks.report({what, std::min(labels.size(0), first + part), labels.size(0)});
   }
   return {torch::cat(log_p), torch::cat(std_error)};
+}
+
+// The items with the highest recommended score, the first of their scores.
+OddestItems oddest_of(const ScoredItems& items, const FreeBound& by_cell, int64_t count) {
+  const auto rows = items.scores.front().values.argsort(/*dim=*/int64_t{0}, /*descending=*/true).slice(0, 0, count);
+  const auto labels = items.labels.index_select(0, rows);
+  return {items.numbers.index_select(0, rows), labels, -by_cell(labels).cells};
 }
 
 }  // namespace
@@ -77,6 +85,12 @@ OutsideReport detect_outside(const LoadedRun& run, const std::string& name, cons
                        {},
                        scores.how_recommended()};
   report.results = compare(report.inside.scores, report.outside.scores);
+  const FreeBound by_cell(flow_of(run.model), run.times,
+                          {.times = options.times, .seed = options.seed, .per_variable = true});
+  constexpr int64_t kShown = 8;
+  const int64_t shown = std::min({kShown, inside.labels.size(0), outside.labels.size(0)});
+  report.oddest_inside = oddest_of(report.inside, by_cell, shown);
+  report.oddest_outside = oddest_of(report.outside, by_cell, shown);
   return report;
 }
 

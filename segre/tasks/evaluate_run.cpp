@@ -15,6 +15,7 @@ namespace {
 
 // All items of a source, or `most` of them at random: [count, n]. `what` is the source as the user gave it.
 torch::Tensor held_out_items(const DataSource& source, int64_t most, const std::string& what) {
+  require_complete(source, what);
   const int64_t n = source.n_items();
   if (n == 0 && most == 0) fail_input(what, ": has no end; say how many items");
   const int64_t count = n == 0 ? most : most == 0 ? n : std::min(n, most);
@@ -33,6 +34,8 @@ std::string add_training_items(EvaluationData& data, const DataSource& source, c
   const Dataset* dataset = source.dataset();
   if (dataset == nullptr && source.n_items() == 0)
     return concat("Training items of ", name, " are drawn without end: there are none to copy.");
+  if (source.has_unknowns())
+    return concat("Training items of ", name, " have unknown cells: samples are not compared with them.");
   data.train = dataset != nullptr ? dataset->labels : source.rows(0, source.n_items());
   data.n_train = data.train.size(0);
   if (dataset == nullptr || !dataset->mirror) return concat(data.n_train, " training items of ", name, ".");

@@ -2,15 +2,17 @@
 
 #include "segre/core/progress.h"
 #include "segre/eval/total_variation.h"
+#include "segre/tasks/given.h"
 #include "segre/tasks/known_joint.h"
 
 namespace segre {
 
 SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, uint64_t seed, int64_t count,
                            const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                           const WorkCallbacks& callbacks) {
+                           const WorkCallbacks& callbacks, const torch::Tensor& given) {
   const Sampler sampler(run.model, options, seed);
-  const auto known = known_joint(run);
+  if (given.defined()) note_untold(run);
+  const auto known = given.defined() ? nullptr : known_joint(run);
   std::optional<LabelingCounts> counts;
   if (known) counts.emplace(run.model.space());
   const double start = now_seconds();
@@ -20,7 +22,7 @@ SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, u
         if (counts) counts->add(labels);
         use(labels, first);
       },
-      callbacks);
+      callbacks, given);
   SampleRunResult out{.totals = totals, .t1 = sampler.t1(), .seconds = now_seconds() - start};
   if (counts)
     out.total_variation = {total_variation(*known->joint(), *counts), total_variation_floor(*known->joint(), count)};

@@ -20,10 +20,10 @@ struct SampleRunResult {
   std::optional<TotalVariation> total_variation{};
 };
 
-/// Draws samples 0 ... count - 1 of a run in batches and passes each to use(labels [B, n], index of the first). Sample
-/// k is a function of the run, options, seed and k.
+/// Draws samples 0 ... count - 1 of a run, given labels [1, n] (kUnknown: not given) if there are any, in batches and
+/// passes each to use(labels [B, n], index of the first). Sample k is a function of the run, options, seed and k.
 SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, uint64_t seed, int64_t count,
                            const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                           const WorkCallbacks& callbacks = {});
+                           const WorkCallbacks& callbacks = {}, const torch::Tensor& given = {});
 
 }  // namespace segre

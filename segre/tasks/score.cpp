@@ -7,6 +7,7 @@
 #include "segre/eval/total_variation.h"
 #include "segre/io/csv.h"
 #include "segre/sample/draw.h"
+#include "segre/tasks/given.h"
 
 namespace segre {
 namespace {
@@ -55,8 +56,12 @@ struct Scorer::Estimator {
   std::string meaning;
 
   static Estimator free(const ScoreOptions& asked, const LoadedRun& run, const Flow& flow) {
-    const FreeOptions options{
-        .times = first_count(asked, kFirstTimes), .t1 = asked.t1, .control = asked.control, .seed = asked.seed};
+    const FreeOptions options{.times = first_count(asked, kFirstTimes),
+                              .t1 = asked.t1,
+                              .control = asked.control,
+                              .seed = asked.seed,
+                              .given = asked.given,
+                              .per_variable = asked.per_variable};
     const FreeBound checked(flow, run.times, options);
     return {.start = [flow, times = run.times,
                       options](const auto& labels) { return refine_free_bound(flow, times, options, labels); },
@@ -75,7 +80,8 @@ struct Scorer::Estimator {
                                    .t1 = asked.t1,
                                    .mass = asked.mass,
                                    .panels = asked.panels,
-                                   .seed = asked.seed};
+                                   .seed = asked.seed,
+                                   .given = asked.given};
     if (asked.log_mean) require_exact_trace(options.trace);
     const FlowBound checked(flow, options);
     return {.start = [flow, options, log_mean = asked.log_mean](
@@ -100,8 +106,35 @@ struct Scorer::Estimator {
             .meaning = "an estimate of the flow's p, not a bound"};
   }
 
+  static Estimator in_order(const ScoreOptions& asked, const Flow& flow) {
+    const OrderOptions options{.order = asked.order,
+                               .times = first_count(asked, kFirstTimes),
+                               .seed = asked.seed,
+                               .given = asked.given,
+                               .per_variable = asked.per_variable};
+    const OrderBound checked(flow, options);
+    const bool any = asked.order == LabelOrder::any;
+    return {.start = [flow, options](const auto& labels) { return refine_order_bound(flow, options, labels); },
+            .kind = any ? ScoreKind::lower_bound : ScoreKind::estimate,
+            .t1 = 0.0,
+            .unit = "evaluations per item",
+            .method = any ? "any-order bound"
+                          : concat("filling in ",
+                                   asked.order == LabelOrder::random ? "a random order" : "from left to right"),
+            .meaning = any ? "in expectation a lower bound on log p of the sampler that fills in one label after "
+                             "another in random order (erasure)"
+                           : "the exact log p of the sampler that fills in one label after another in this order"};
+  }
+
   static Estimator of(const ScoreOptions& asked, const LoadedRun& run) {
     const Flow flow = flow_of(run.model);
+    const bool conditional = asked.given.defined() || asked.method == ScoreMethod::order;
+    if (conditional) note_untold(run);
+    if (asked.given.defined() && (asked.method == ScoreMethod::ball || asked.method == ScoreMethod::direct))
+      fail_input("conditional likelihoods are bounded by free, path and order only");
+    if (asked.per_variable && asked.method != ScoreMethod::free && asked.method != ScoreMethod::order)
+      fail_input("only the bounds free and order are sums over variables");
+    if (asked.method == ScoreMethod::order) return in_order(asked, flow);
     if (asked.method == ScoreMethod::free) return free(asked, run, flow);
     return asked.method == ScoreMethod::direct ? direct(asked, flow) : of_flow(asked, flow);
   }
@@ -165,8 +198,8 @@ torch::Tensor Scorer::frequencies(const torch::Tensor& labels, int64_t n_samples
 }
 
 std::string Scores::describe() const {
-  std::string text = concat(method, ", ", reached.spent, " ", unit, ": ", meaning,
-                            " (labels read at t = ", std::setprecision(3), t1, ")");
+  std::string text = concat(method, ", ", reached.spent, " ", unit, ": ", meaning);
+  if (t1 > 0.0) text += concat(" (labels read at t = ", std::setprecision(3), t1, ")");
   if (reached.capped)
     text += concat("\nstopped there with an error of ", std::setprecision(3), reached.state.error, " nats ",
                    each ? "each" : "of the average", "; ", reached.state.wanted,
@@ -175,7 +208,9 @@ std::string Scores::describe() const {
 }
 
 NetPrecision scoring_precision(ScoreMethod method, NetPrecision asked) {
-  return asked == NetPrecision::automatic && method != ScoreMethod::free ? NetPrecision::float32 : asked;
+  return asked == NetPrecision::automatic && method != ScoreMethod::free && method != ScoreMethod::order
+             ? NetPrecision::float32
+             : asked;
 }
 
 std::string compare_with_frequencies(const ScoredSpace& space, const std::string& sampler) {
@@ -203,6 +238,19 @@ void write_scores_csv(std::ostream& out, const ItemScores& scores) {
   const auto error = total_error(scores);
   for (int64_t k = 0; k < scores.log_p.size(0); ++k)
     out << k << ',' << scores.log_p[k].item<double>() << ',' << error[k].item<double>() << '\n';
+}
+
+void write_cells_csv(std::ostream& out, const Space& space, const ItemScores& scores) {
+  out << "item";
+  for (int64_t i = 0; i < space.n_variables(); ++i) out << ',' << csv_field(space.variable_name(i));
+  out << '\n' << std::setprecision(7);
+  const auto cells = scores.cells.contiguous();
+  const auto* at = cells.const_data_ptr<double>();
+  for (int64_t k = 0; k < cells.size(0); ++k) {
+    out << k;
+    for (int64_t i = 0; i < cells.size(1); ++i) out << ',' << -*at++ + 0.0;
+    out << '\n';
+  }
 }
 
 void write_scores_csv(std::ostream& out, const Space& space, const ScoredSpace& scored) {

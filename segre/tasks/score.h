@@ -15,6 +15,7 @@ enum class ScoreMethod {
   path,    ///< the flow's own, with the path as proposal
   ball,    ///< the flow's own, with the paper's proposal
   direct,  ///< E[T(W)] simulated: an estimate for small spaces, not a bound
+  order,   ///< labels filled in one after another: the likelihood of the erasure sampler
 };
 
 /// The standard error to reach: a number of nats plus a share of the average's nats.
@@ -39,6 +40,9 @@ struct ScoreOptions {
   bool matched = true;      ///< read labels by the path's Bayes rule, else by W = softmax(v) (direct)
   double t1 = 0.0;          ///< when labels are read; 0: at the decision time
   uint64_t seed = 1;        ///< a score depends only on the seed and the item
+  LabelOrder order = LabelOrder::any;  ///< in which labels are filled in (order)
+  torch::Tensor given{};               ///< [n] bool: score the other variables given these (free, path, order)
+  bool per_variable = false;           ///< also what each variable contributes: ItemScores::cells (free, order)
 };
 
 /// Scores of distinct labelings, and their meaning.
@@ -81,8 +85,8 @@ class Scorer {
   /// InputError if the options do not make sense for this model.
   Scorer(const LoadedRun& run, const ScoreOptions& options);
 
-  /// Scores labels [N, n]. Equal items are scored once. Error if a bound is impossible, that is above 0 by more than
-  /// its errors.
+  /// Scores labels [N, n]; kUnknown leaves a variable out (free, path, order). Equal items are scored once. Error if a
+  /// bound is impossible, that is above 0 by more than its errors.
   ScoredData operator()(const torch::Tensor& labels, const WorkCallbacks& callbacks = {}) const;
 
   /// Scores every labeling of the space and draws n_samples to compare with. InputError if there are more than 65,536.
@@ -97,6 +101,9 @@ class Scorer {
   ScoreOptions options_;
   std::shared_ptr<const Estimator> estimator_;
 };
+
+/// item, then one column per variable: the nats of each cell, -log p, 0 for those given or left out.
+void write_cells_csv(std::ostream& out, const Space& space, const ItemScores& scores);
 
 /// The network precision that a method needs: derivatives of a field rounded to bfloat16 are not those of the field, so
 /// all but the simulation-free bound use float32 unless the user `asked` for something else.

@@ -18,9 +18,16 @@ constexpr int64_t kEndlessCounted = 10'000;  // for an endless source
 std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, const std::string& train,
                                                 const std::string& what) {
   const Space& space = run.model.space();
-  if (!train.empty()) return open_source_for(space, train, what + " " + train);
+  std::shared_ptr<DataSource> source;
+  if (!train.empty()) {
+    source = open_source_for(space, train, what + " " + train);
+    require_complete(*source, what + " " + train);
+    return source;
+  }
   try {
-    return open_learned_items(run.experiment, space);
+    source = open_learned_items(run.experiment, space);
+    require_complete(*source, "training data");
+    return source;
   } catch (const InputError& error) {
     fail_input("the run's training data cannot be opened (", error.what(), "); give them with ", what, " SOURCE");
   }

@@ -35,8 +35,8 @@ class CudnnMeasures {
 // Applies fn to each pair of defined tensors.
 template <class Fn>
 void for_each_input(const StepInputs& a, StepInputs& b, Fn&& fn) {
-  for (const auto member :
-       {&StepInputs::rows, &StepInputs::labels, &StepInputs::u, &StepInputs::counters, &StepInputs::numbers})
+  for (const auto member : {&StepInputs::rows, &StepInputs::labels, &StepInputs::u, &StepInputs::evidence,
+                            &StepInputs::counters, &StepInputs::numbers})
     if ((a.*member).defined()) fn(a.*member, b.*member);
 }
 

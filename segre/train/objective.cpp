@@ -3,18 +3,22 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "segre/core/error.h"
-#include "segre/kernels/path_kernels.h"
 #include "segre/simplex/lift.h"
 #include "segre/simplex/replicator.h"
 #include "segre/simplex/tangent.h"
 #include "segre/space/blocks.h"
+#include "segre/state/known_rows.h"
 
 namespace segre {
 namespace {
 
+State state_of(const PathSample& sample) { return {sample.v_t, sample.t, sample.known}; }
+
 torch::Tensor endpoint_error(const Model& model, const PathSample& sample, const torch::Tensor& D) {
-  const auto u_beta = corners(model.space(), model.path(), sample.labels, D.options().requires_grad(false));
-  return squared_norm(u_beta - D.detach());
+  const auto& labels = sample.labels;
+  const auto u_beta = corners(model.space(), model.path(), sample.known.labels.defined() ? labels.clamp_min(0) : labels,
+                              D.options().requires_grad(false));
+  return squared_norm(only_open(model.space(), sample.known, u_beta) - D.detach());
 }
 
 // Gradients of `output` with respect to the field's parameters, given its own (none for a scalar).
@@ -29,24 +33,30 @@ std::vector<torch::Tensor> gradients_of(const torch::Tensor& output, const Field
 }
 
 ObjectiveValue fused_cross_entropy(const Model& model, const PathSample& sample) {
-  const auto message = model.network_output(sample.v_t, sample.t);
+  const auto message = model.network_output(state_of(sample));
   const auto weight = (sample.weight / static_cast<double>(sample.t.size(0))).contiguous();
-  const auto out =
-      kernels::cross_entropy(message.detach().contiguous(), sample.v_t, model.space(),
-                             model.evidence_ratio(sample.t).contiguous(), model.scales(), sample.labels, weight);
+  const auto out = kernels::cross_entropy(message.detach().contiguous(), sample.v_t, model.space(),
+                                          model.evidence_ratio(sample.t).contiguous(), model.scales(), sample.labels,
+                                          weight, known_rows(sample.known));
   return {out.loss, out.error, gradients_of(message, model.field(), out.gradient)};
 }
 
 ObjectiveValue plain_cross_entropy(const Model& model, const PathSample& sample) {
-  const auto logits = model.logits(sample.v_t, sample.t);
-  const auto loss = -pick(model.space(), log_lift(model.space(), logits), sample.labels).sum(-1);
+  const auto logits = model.logits(state_of(sample));
+  const auto& labels = sample.labels;
+  auto log_p = pick(model.space(), log_lift(model.space(), logits),
+                    sample.known.labels.defined() ? labels.clamp_min(0) : labels);
+  if (sample.known.labels.defined())
+    log_p = torch::where(open_variables(sample.known), log_p, torch::zeros({1}, log_p.options()));
+  const auto loss = -log_p.sum(-1);
   auto gradients = gradients_of((sample.weight * loss).mean(), model.field(), {});
-  const auto D = mean_corner(model.space(), model.path(), lift(model.space(), logits.detach()));
+  const auto D = only_open(model.space(), sample.known,
+                           mean_corner(model.space(), model.path(), lift(model.space(), logits.detach())));
   return {loss.detach(), endpoint_error(model, sample, D), std::move(gradients)};
 }
 
 ObjectiveValue metric(const Model& model, const PathSample& sample) {
-  const auto F = model.velocity(sample.v_t, sample.t);
+  const auto F = model.velocity(state_of(sample));
   const auto W = lift(model.space(), sample.v_t);
   const auto loss = fisher_rao_squared(model.space(), W, F - sample.velocity).sum(-1);
   auto gradients = gradients_of((sample.weight * loss).mean(), model.field(), {});

@@ -53,14 +53,16 @@ TimeLaw::Draw TimeLaw::at(const torch::Tensor& u) const {
   return {t.to(options_), reweight_ ? (1.0 / (kBins * share_there)).to(options_) : torch::ones_like(u, options_)};
 }
 
-void TimeLaw::learn(const torch::Tensor& t, const torch::Tensor& error) {
+void TimeLaw::learn(const torch::Tensor& t, const torch::Tensor& error, const torch::Tensor& which) {
   if (kind_ == TimeLawKind::uniform) return;
   const auto times = t.to(torch::kFloat64);
   const auto point = path_->at(times);
   const auto information = information_rate(point) * error.to(torch::kFloat64);
   // Multiplying by the bins' indicators sums in a fixed order on every device.
   const auto bin = (times * (kBins / t_max_)).to(torch::kInt64).clamp_max(kBins - 1);
-  const auto inside = (torch::arange(kBins, bin.options()).unsqueeze(1) == bin).to(torch::kFloat64);
+  auto is_inside = torch::arange(kBins, bin.options()).unsqueeze(1) == bin;
+  if (which.defined()) is_inside = is_inside.logical_and(which);
+  const auto inside = is_inside.to(torch::kFloat64);
   const auto count = inside.sum(1);
   const auto seen = count > 0.0;
   const auto mean = inside.mv(information) / count;

@@ -36,8 +36,9 @@ class TimeLaw {
   static torch::Tensor uniforms(const RandomStream& random, uint64_t first_item, int64_t count);
   /// The times at which the law's distribution function equals u [B].
   Draw at(const torch::Tensor& u) const;
-  /// Learns from a batch: its times and |u_beta - D|^2 at them. Does nothing for the uniform law, which reaches t = 1.
-  void learn(const torch::Tensor& t, const torch::Tensor& error);
+  /// Learns from a batch: its times and |u_beta - D|^2 at them, from the items marked by `which` [B] bool, or all. Does
+  /// nothing for the uniform law, which reaches t = 1.
+  void learn(const torch::Tensor& t, const torch::Tensor& error, const torch::Tensor& which = {});
   /// The running integral of the information over [0, t1], in nats: up to misread labels, the simulation-free bound on
   /// -log p, averaged over recent items. Falls towards the entropy of the data. NaN for the uniform law.
   double nats() const;

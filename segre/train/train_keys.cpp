@@ -13,6 +13,7 @@ void declare_train_keys(ConfigSchema& schema, TrainOptions& options) {
        {"information", TimeLawKind::information}},
       Later::fixed, "times of training: uniform on [0, 1], on [0, decision time], or where labels are decided");
   schema.flag("train.reweight", &options.reweight, Later::fixed, "weight the information law back to uniform times");
+  declare_evidence_keys(schema, options.evidence);
   schema.integer("train.steps", &options.steps, {1, 1e12}, Later::free, "optimiser steps");
   schema.integer("train.epochs", &options.epochs, {0, 1e9}, Later::free,
                  "passes over the data instead of train.steps; 0: train.steps");

@@ -78,6 +78,8 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
       seed_(seed),
       law_(options.time_law, model_.shared_path(), decision_time(model_.space(), model_.path()), options.reweight,
            model_.options()),
+      evidence_(model_.space(), options.evidence, source.has_unknowns() ? Unknowns::allow : Unknowns::refuse, seed,
+                model_.options()),
       adam_(model_.field().parameters(), options.adam),
       losses_(torch::zeros({kLossRing}, model_.options())),
       go_(torch::ones({1}, model_.options())) {
@@ -86,6 +88,9 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
         "train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no "
         "label logits");
   check_same_counts(model_.space(), source_.space());
+  if (!evidence_.is_idle() && (options_.objective != Objective::cross_entropy || model_.form() != Form::evidence))
+    fail_input(source_.has_unknowns() ? "data with unknown labels" : "train.evidence",
+               " needs model.form = \"evidence\" and train.objective = \"cross_entropy\"");
   if (options_.batch < 1) fail_input("train.batch = ", options_.batch, ": expected at least 1");
   const auto device = model_.options().device();
   // On the CPU only the shards in progress are inside the network.
@@ -101,7 +106,7 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
   if (device.is_cpu()) return;
   if (const Dataset* dataset = source_.dataset();
       dataset != nullptr && static_cast<int64_t>(dataset->labels.nbytes()) < available_memory(device) / 2) {
-    check_integer_labels(model_.space(), dataset->labels);  // they are not checked on the device
+    check_integer_labels(model_.space(), dataset->labels, dataset->unknowns);  // they are not checked on the device
     resident_ = dataset->labels.to(device);
   }
   captured_ = std::make_unique<CapturedStep>([this](const StepInputs& inputs) { run_on_device(inputs); }, device);
@@ -109,19 +114,19 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
 
 Trainer::~Trainer() = default;
 
-ObjectiveValue Trainer::evaluate_shards(const torch::Tensor& labels, const TimeLaw::Draw& time,
-                                        uint64_t first_item) const {
+ObjectiveValue Trainer::evaluate_shards(const torch::Tensor& labels, const EvidenceLaw::Draw& told,
+                                        const torch::Tensor& weight, uint64_t first_item) const {
   const int64_t n = labels.size(0);
   const int64_t rows = rows_per_shard(model_.field(), n);
   std::vector<ObjectiveValue> shards((n + rows - 1) / rows);
   for_each_block(static_cast<int64_t>(shards.size()), /*on_cpu=*/true, [&](int64_t k) {
     const int64_t from = k * rows;
     const int64_t to = std::min(n, from + rows);
-    auto sample = sample_path(model_.space(), model_.path(), labels.slice(0, from, to), time.t.slice(0, from, to),
+    auto sample = sample_path(model_.space(), model_.path(), labels.slice(0, from, to), told.t.slice(0, from, to),
                               {seed_, Purpose::training_noise}, first_item + static_cast<uint64_t>(from),
-                              needs_velocity(options_.objective));
+                              needs_velocity(options_.objective), told.known.slice(from, to));
     // Turns the mean over the shard into its part of the mean over the batch.
-    sample.weight = time.weight.slice(0, from, to) * (static_cast<double>(to - from) / static_cast<double>(n));
+    sample.weight = weight.slice(0, from, to) * (static_cast<double>(to - from) / static_cast<double>(n));
     shards[k] = evaluate(model_, sample, options_.objective);
   });
   return combine(std::move(shards));
@@ -135,12 +140,16 @@ StepInputs Trainer::inputs_of(int64_t step) const {
     inputs.rows = stream_rows(order, first_item, options_.batch, source_.n_items(), source_.dataset()->mirror);
   } else {
     inputs.labels = source_.items(order, first_item, options_.batch);
-    check_labels(model_.space(), inputs.labels);  // the source may be the user's own
-    if (captured_) inputs.labels = inputs.labels.to(label_type(model_.space()));
+    const Unknowns unknowns = source_.has_unknowns() ? Unknowns::allow : Unknowns::refuse;
+    check_labels(model_.space(), inputs.labels, unknowns);  // the source may be the user's own
+    if (captured_) inputs.labels = inputs.labels.to(label_type(model_.space(), unknowns));
   }
   inputs.u = TimeLaw::uniforms({seed_, Purpose::training_time}, first_item, options_.batch);
   const auto first_noise = first_item * static_cast<uint64_t>(model_.space().n_coordinates());
-  inputs.counters = torch::tensor({static_cast<int64_t>(first_noise), step % kLossRing}, torch::kInt64);
+  const auto first_cell = first_item * static_cast<uint64_t>(model_.space().n_variables());
+  inputs.counters = torch::tensor(
+      {static_cast<int64_t>(first_noise), step % kLossRing, static_cast<int64_t>(first_cell)}, torch::kInt64);
+  if (!evidence_.is_idle()) inputs.evidence = evidence_.numbers(first_item, options_.batch);
   const auto numbers = kernels::adam_numbers(adam_.numbers(learning_rate(options_.schedule, step, options_.steps)));
   inputs.numbers = torch::tensor(at::ArrayRef<float>(numbers.data(), numbers.size()));
   return inputs;
@@ -149,15 +158,16 @@ StepInputs Trainer::inputs_of(int64_t step) const {
 void Trainer::run_on_cpu(const StepInputs& inputs) {
   const int64_t number = n_steps();
   const auto time = law_.at(inputs.u);
-  const ObjectiveValue value =
-      evaluate_shards(inputs.labels, time, static_cast<uint64_t>(number) * static_cast<uint64_t>(options_.batch));
+  const auto told = evidence_(inputs.labels, time.t, inputs.evidence, inputs.counters.slice(0, 2, 3));
+  const ObjectiveValue value = evaluate_shards(inputs.labels, told, time.weight,
+                                               static_cast<uint64_t>(number) * static_cast<uint64_t>(options_.batch));
   const double loss = (time.weight * value.loss).mean().item<double>();
   if (!std::isfinite(loss)) fail_non_finite(loss, number);
   const auto& parameters = model_.field().parameters();
   for (size_t k = 0; k < parameters.size(); ++k) parameters[k].second.mutable_grad() = value.gradients[k];
   adam_.step(learning_rate(options_.schedule, number, options_.steps));
   losses_[number % kLossRing] = loss;
-  law_.learn(time.t, value.error);
+  law_.learn(time.t, value.error, told.plain);
 }
 
 // Captured: nothing here may wait for the device or depend on values the host knows only at the first call.
@@ -165,14 +175,15 @@ void Trainer::run_on_device(const StepInputs& inputs) {
   const auto labels =
       resident_.defined() ? gather_items(*source_.dataset(), resident_, inputs.rows) : inputs.labels.to(torch::kInt64);
   const auto time = law_.at(inputs.u);
-  auto sample = sample_path(model_.space(), model_.path(), labels, time.t, {seed_, Purpose::training_noise},
-                            inputs.counters.slice(0, 0, 1), needs_velocity(options_.objective));
+  const auto told = evidence_(labels, time.t, inputs.evidence, inputs.counters.slice(0, 2, 3));
+  auto sample = sample_path(model_.space(), model_.path(), labels, told.t, {seed_, Purpose::training_noise},
+                            inputs.counters.slice(0, 0, 1), needs_velocity(options_.objective), told.known);
   sample.weight = time.weight;
   const ObjectiveValue value = evaluate(model_, sample, options_.objective);
   const auto loss = (time.weight * value.loss).mean().view(1);
   losses_.index_copy_(0, inputs.counters.slice(0, 1, 2), loss);
   go_.mul_(loss.isfinite());
-  law_.learn(time.t, value.error);
+  law_.learn(time.t, value.error, told.plain);
   adam_.step_on_device(value.gradients, inputs.numbers, go_);
 }
 

@@ -4,6 +4,7 @@
 #include "segre/data/source.h"
 #include "segre/train/adam.h"
 #include "segre/train/captured_step.h"
+#include "segre/train/evidence.h"
 #include "segre/train/objective.h"
 #include "segre/train/schedule.h"
 #include "segre/train/time_law.h"
@@ -14,9 +15,10 @@ struct TrainOptions {
   Objective objective = Objective::cross_entropy;
   TimeLawKind time_law = TimeLawKind::information;
   bool reweight = false;  ///< weight items back to uniform times, see TimeLaw
-  int64_t steps = 8000;   ///< optimiser steps
-  int64_t epochs = 0;     ///< passes over a finite source instead of `steps`; 0: use `steps`
-  int64_t batch = 1024;   ///< items per step
+  EvidenceOptions evidence;
+  int64_t steps = 8000;  ///< optimiser steps
+  int64_t epochs = 0;    ///< passes over a finite source instead of `steps`; 0: use `steps`
+  int64_t batch = 1024;  ///< items per step
   ScheduleOptions schedule;
   AdamOptions adam;
 };
@@ -68,7 +70,8 @@ class Trainer {
   StepInputs inputs_of(int64_t step) const;
   void run_on_cpu(const StepInputs& inputs);
   void run_on_device(const StepInputs& inputs);
-  ObjectiveValue evaluate_shards(const torch::Tensor& labels, const TimeLaw::Draw& time, uint64_t first_item) const;
+  ObjectiveValue evaluate_shards(const torch::Tensor& labels, const EvidenceLaw::Draw& told,
+                                 const torch::Tensor& weight, uint64_t first_item) const;
   void wait() const;
 
   Model model_;
@@ -76,6 +79,7 @@ class Trainer {
   TrainOptions options_;
   uint64_t seed_;
   TimeLaw law_;
+  EvidenceLaw evidence_;
   Adam adam_;
   torch::Tensor resident_;  // the dataset's labels on the device, if they fit
   torch::Tensor losses_;    // [kLossRing]

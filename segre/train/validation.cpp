@@ -21,7 +21,7 @@ torch::Tensor spread_out(const torch::Tensor& labels, int64_t most) {
 
 // Checks held-out items and returns them.
 const torch::Tensor& checked(const Space& space, const torch::Tensor& labels) {
-  check_labels(space, labels);
+  check_labels(space, labels, Unknowns::allow);
   if (labels.size(0) == 0) fail_input("validation needs held-out items, found none");
   return labels;
 }
@@ -53,9 +53,9 @@ torch::Tensor Validation::measure(int64_t from, int64_t to) const {
   const torch::NoGradGuard no_grad;
   const auto t = (times_.slice(0, from, to) * t_max_).to(model_.options());
   const auto item = torch::arange(from, to, labels_.options().dtype(torch::kInt64)).remainder(labels_.size(0));
-  const auto sample =
-      sample_path(model_.space(), model_.path(), labels_.index_select(0, item), t, {kSeed, Purpose::validation_noise},
-                  static_cast<uint64_t>(from), needs_velocity(objective_));
+  const auto labels = labels_.index_select(0, item);
+  const auto sample = sample_path(model_.space(), model_.path(), labels, t, {kSeed, Purpose::validation_noise},
+                                  static_cast<uint64_t>(from), needs_velocity(objective_), known_of(labels));
   const auto value = evaluate(model_, sample, objective_);
   const auto rate = information_rate(model_.path().at(t));
   const auto information = torch::where(t < t1_, t_max_ * rate * value.error, torch::zeros_like(t));

@@ -136,7 +136,8 @@ TEST_F(CliLikelihood, EnumeratesTheTableBesideTheSamples) {
 
 TEST_F(CliLikelihood, SaysWhatIsWrong) {
   EXPECT_TRUE(contains(error({}), "--enumerate"));
-  EXPECT_TRUE(contains(error({"--enumerate", "--bound", "best"}), "--bound best: expected free, path, ball, direct"));
+  EXPECT_TRUE(
+      contains(error({"--enumerate", "--bound", "best"}), "--bound best: expected free, path, ball, direct, order"));
   EXPECT_TRUE(contains(error({"--enumerate", "--bound", "path", "--trace", "hutchinson", "--average", "log-mean-exp"}),
                        "not a bound"));
   EXPECT_TRUE(contains(error({"--enumerate", "--times", "6"}), "multiple of 4"));

@@ -151,7 +151,12 @@ TEST(Rng, CudaGivesTheBitsOfTheCpu_CUDA) {
 
 TEST(Rng, TheFirstIndexMayLieInMemory) {
   const auto expected = fill_normal(torch::empty({37}), kStream, 1001);
-  EXPECT_TRUE(torch::equal(fill_normal(torch::empty({37}), kStream, torch::tensor({1001}, torch::kInt64)), expected));
+  const auto index = torch::tensor({1001}, torch::kInt64);
+  EXPECT_TRUE(torch::equal(fill_normal(torch::empty({37}), kStream, index), expected));
+  for (const auto type : {torch::kFloat32, torch::kFloat64})
+    EXPECT_TRUE(torch::equal(fill_uniform(torch::empty({37}, type), kStream, index),
+                             fill_uniform(torch::empty({37}, type), kStream, 1001)))
+        << type;
 }
 
 TEST(Rng, TheFirstIndexMayLieInMemoryOfTheDevice_CUDA) {
@@ -159,6 +164,8 @@ TEST(Rng, TheFirstIndexMayLieInMemoryOfTheDevice_CUDA) {
   const auto index = torch::tensor({int64_t{1} << 40}, torch::kInt64).to(torch::kCUDA);
   const auto found = fill_normal(torch::empty({1003}, torch::kCUDA), kStream, index);
   EXPECT_TRUE(torch::equal(found.cpu(), fill_normal(torch::empty({1003}), kStream, uint64_t{1} << 40)));
+  const auto uniform = fill_uniform(torch::empty({1003}, torch::kCUDA), kStream, index);
+  EXPECT_TRUE(torch::equal(uniform.cpu(), fill_uniform(torch::empty({1003}), kStream, uint64_t{1} << 40)));
 }
 
 }  // namespace

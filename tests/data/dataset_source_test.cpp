@@ -126,7 +126,7 @@ TEST(DatasetSource, ALabelOutsideTheSpaceIsRefusedWithItsPlace) {
   EXPECT_EQ(input_error([&] {
               make_dataset_source({space, torch::tensor({{2, -1}}, torch::kInt32)});
             }),
-            "item 0, variable street: label -1 where 0 to 1 was expected");
+            "item 0, variable street: its label is not known, but complete items are needed here");
 }
 
 TEST(DatasetSource, WhatIsNoDatasetIsRefused) {

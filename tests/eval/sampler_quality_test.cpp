@@ -83,7 +83,7 @@ TEST(SamplerQuality, LabelsThatDifferTogetherCountOnce) {
   const SamplerQuality quality = measure_samplers(flow_of(JointOracle(joint, make_e_geodesic(0.01))),
                                                   {.count = 300, .reference_steps = 50, .sample = {}, .seed = 2});
   for (const SamplerRun& run : quality.runs) {
-    if (run.options.sampler == "sde") continue;
+    if (!sampler_kind(run.options.sampler).deterministic) continue;  // not compared
     EXPECT_GE(run.n_compared, 300.0);
     EXPECT_LE(run.n_compared, 1.5 * 300.0) << run.options.sampler << ' ' << run.n_evaluations;
   }
@@ -117,12 +117,14 @@ TEST(SamplerQuality, EverySamplerIsMeasuredFromFourToTwoHundredEvaluations) {
     EXPECT_TRUE(!next || run.options.sampler == "dopri5" || run.n_evaluations == 4) << run.options.sampler;
     before = run.n_evaluations;
   }
-  EXPECT_EQ(seen.size(), sampler_kinds().size());
+  // Erasure is left out: it follows no flow, so its labels have nothing to do with the reference's, and three variables
+  // take it three evaluations at most.
+  const std::vector<std::string> expected = test::stepping_sampler_names();
+  EXPECT_EQ(seen, std::set<std::string>(expected.begin(), expected.end()));
   EXPECT_EQ(before, 200);
 
   // Labels of the deterministic samplers converge to the reference's, those of sde do not.
-  for (const std::string& sampler : test::sampler_names())
-    EXPECT_EQ(!knee(quality, sampler, 0.02), sampler == "sde") << sampler;
+  for (const std::string& sampler : expected) EXPECT_EQ(!knee(quality, sampler, 0.02), sampler == "sde") << sampler;
   EXPECT_LT(knee(quality, "multistep", 0.003)->n_evaluations, knee(quality, "euler", 0.003)->n_evaluations);
 
   // Each reports its uncertainty; even no difference in 1,000 samples leaves room for some.

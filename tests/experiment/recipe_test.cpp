@@ -34,7 +34,7 @@ void expect_works(const Space& space, const std::string& kind) {
   const torch::NoGradGuard no_grad;
   const Model model = make_model(recipe_for(space, 1000, torch::kCPU), space, torch::kCPU);
   const auto v = test::noise({1, space.n_coordinates()}, 1, torch::kFloat32);
-  EXPECT_EQ(model.velocity(v, torch::full({1}, 0.1)).sizes(), v.sizes());
+  EXPECT_EQ(model.velocity({v, torch::full({1}, 0.1)}).sizes(), v.sizes());
 }
 
 TEST(Recipe, ImagesOfAnySizeGetAUnet) {

@@ -1,12 +1,14 @@
 #include "segre/kernels/path_kernels.h"
 
 #include <cmath>
+#include <limits>
 
 #include "segre/path/e_geodesic.h"
 #include "segre/path/path.h"
 #include "segre/simplex/lift.h"
 #include "segre/simplex/tangent.h"
 #include "segre/space/blocks.h"
+#include "segre/state/known_rows.h"
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
@@ -59,6 +61,46 @@ void for_all_cases(Check&& check) {
       SCOPED_TRACE(concat(space.describe(), ", batch ", B));
       check(Case(space, B));
     }
+}
+
+// A case in which something is known: labels, soft evidence or both, at one time for each row or each variable.
+struct KnownCase : Case {
+  KnownCase(const Space& space_in, int64_t B, bool with_labels, bool with_soft, bool own_times) : Case(space_in, B) {
+    const int64_t n = space.n_variables();
+    if (own_times) scale = 0.5 * noise({B, n}, 5, torch::kFloat32).abs();
+    if (with_soft) known.soft = noise({B, space.n_coordinates()}, 6, torch::kFloat32);
+    if (!with_labels) return;
+    const auto u = noise({B, n}, 7);
+    const auto mark = [](int64_t value) { return torch::full({1}, value, torch::kInt64); };
+    // Three of ten variables are known, three are left out; the labels of these are unknown.
+    known.labels =
+        torch::where(u > 0.5, some_labels(space, B, 8), torch::where(u < -0.5, mark(kLeftOut), mark(kUnknown)));
+    labels = torch::where(known.labels == kLeftOut, mark(kUnknown), labels);
+  }
+  KnownRows rows() const { return known_rows(known); }
+  torch::Tensor real_labels() const { return labels.clamp_min(0); }
+  // The factor of rows or variables for every coordinate, in float64.
+  torch::Tensor per_coordinate(const torch::Tensor& x) const {
+    return x.dim() == 2 ? spread(space, wide(x)) : wide(x).unsqueeze(1);
+  }
+  // What is added to the message.
+  torch::Tensor evidence() const {
+    const auto e = only_open(space, known, per_coordinate(scale) * spread(space, wide(kappa)) * wide(v));
+    return known.soft.defined() ? e + wide(known.soft) : e;
+  }
+  Known known;
+};
+
+template <class Check>
+void for_all_known_cases(Check&& check) {
+  for (const Space& space : spaces())
+    for (const int64_t B : kBatches)
+      for (const bool own_times : {false, true})
+        for (const auto& [with_labels, with_soft] : {std::pair{true, false}, {false, true}, {true, true}}) {
+          SCOPED_TRACE(concat(space.describe(), ", batch ", B, with_labels ? ", labels" : "", with_soft ? ", soft" : "",
+                              own_times ? ", own times" : ""));
+          check(KnownCase(space, B, with_labels, with_soft, own_times));
+        }
 }
 
 // Largest difference relative to the largest number, as rounding is.
@@ -133,6 +175,73 @@ TEST(PathKernels, EndpointVelocityEqualsItsTwin) {
   });
 }
 
+TEST(PathKernels, GaussianPathWithWhatIsKnownEqualsItsTwin) {
+  const auto path = make_e_geodesic(0.01);
+  for_all_known_cases([&](const KnownCase& k) {
+    const auto s = 1.0 - k.scale.clamp(0, 0.9);
+    auto out = k.v.clone();
+    gaussian_path_(out, k.space, k.labels, k.scale, s, k.kappa, k.rows());
+    const auto all = k.per_coordinate(k.scale) * corners(k.space, *path, k.real_labels(), torch::kFloat64) +
+                     k.per_coordinate(s) * project(k.space, Case::wide(k.v));
+    EXPECT_LT(relative(out, only_open(k.space, k.known, all)), kSingleTol);
+  });
+}
+
+TEST(PathKernels, ScaledSoftmaxWithWhatIsKnownEqualsItsTwin) {
+  for_all_known_cases([](const KnownCase& k) {
+    const auto out = scaled_softmax(k.v, k.space, k.scale, k.kappa, k.rows());
+    EXPECT_LT(max_difference(out, with_corners(k.space, k.known, lift(k.space, k.evidence()))), kSingleTol);
+    if (!k.known.labels.defined()) return;
+    const auto is_known = spread(k.space, k.known.labels >= 0);
+    const auto corner = one_hot(k.space, k.known.labels.clamp_min(0), torch::kFloat32);
+    EXPECT_TRUE(torch::equal(out.masked_select(is_known), corner.masked_select(is_known))) << "corners to the bit";
+  });
+}
+
+TEST(PathKernels, CrossEntropyWithWhatIsKnownEqualsItsTwin) {
+  const auto path = make_e_geodesic(0.01);
+  for_all_known_cases([&](const KnownCase& k) {
+    const auto out = cross_entropy(k.message, k.v, k.space, k.scale, k.kappa, k.labels, k.weight, k.rows());
+    auto message = Case::wide(k.message).requires_grad_(true);
+    const auto logits = message + k.evidence();
+    const auto loss = -sum_open(k.known, pick(k.space, log_lift(k.space, logits), k.real_labels()));
+    (Case::wide(k.weight) * loss).sum().backward();
+    EXPECT_LT(relative(out.loss, loss.detach()), kSingleTol);
+    EXPECT_LT(relative(out.gradient, message.grad()), kSingleTol);
+    const auto D = mean_corner(k.space, *path, lift(k.space, logits.detach()));
+    const auto difference = corners(k.space, *path, k.real_labels(), torch::kFloat64) - D;
+    EXPECT_LT(relative(out.error, squared_norm(only_open(k.space, k.known, difference))), kSingleTol);
+  });
+}
+
+TEST(PathKernels, EndpointVelocityWithWhatIsKnownEqualsItsTwin) {
+  constexpr double kT = 0.4;
+  const auto path = make_e_geodesic(0.01);
+  const auto at = path->at(kT);
+  const auto t = torch::full({1}, kT, torch::kFloat64);
+  for_all_known_cases([&](const KnownCase& k) {
+    const auto v = project(k.space, k.v);
+    const auto out = endpoint_velocity(k.message, v, k.space, at.a / (at.s * at.s), at.da - at.a * at.ds / at.s,
+                                       at.ds / at.s, k.kappa, k.rows());
+    auto logits = Case::wide(k.message) + Case::wide(v) * evidence_scale(k.space, *path, t);
+    if (k.known.soft.defined()) logits = logits + Case::wide(k.known.soft);
+    const auto D = mean_corner(k.space, *path, lift(k.space, logits));
+    const auto F = velocity_from_endpoint(*path, D, Case::wide(v), t);
+    EXPECT_LT(relative(out, only_open(k.space, k.known, F)), kSingleTol);
+  });
+}
+
+TEST(PathKernels, ALabelThatSoftEvidenceRulesOutHasNoProbability) {
+  const Case k(space_of({2, 20}), 3);
+  auto soft = torch::zeros({3, 22});
+  soft.select(1, 1).fill_(-std::numeric_limits<float>::infinity());
+  soft.select(1, 10).fill_(-std::numeric_limits<float>::infinity());
+  const auto W = scaled_softmax(k.v, k.space, k.scale, k.kappa, {.soft = soft});
+  EXPECT_EQ(W.select(1, 1).abs().max().item<float>(), 0.0f);
+  EXPECT_EQ(W.select(1, 10).abs().max().item<float>(), 0.0f);
+  EXPECT_LT(max_difference(W.sum(1), torch::full({3}, 2.0)), kSingleTol);  // two variables, each sums to 1
+}
+
 TEST(PathKernels, LargeLogitsStayFinite) {
   const Case k(test::mixed_space(), 9);
   const auto message = 1e4 * k.message;
@@ -163,6 +272,9 @@ TEST(PathKernels, RefuseRowsThatAreNotTheirs) {
   EXPECT_THROW(scaled_softmax(Case::wide(k.v), k.space, k.scale, k.kappa), Error);
   EXPECT_THROW(scaled_softmax(k.v.narrow(1, 0, 19), k.space, k.scale, k.kappa), Error);
   EXPECT_THROW(scaled_softmax(k.v[0], k.space, k.scale, k.kappa), Error);
+  const auto columns = torch::zeros({5, 2}, torch::kInt64).t();  // not row by row
+  EXPECT_THROW(scaled_softmax(k.v, k.space, k.scale, k.kappa, {.marks = columns}), Error);
+  EXPECT_THROW(scaled_softmax(k.v, k.space, torch::ones({5, 2}).t(), k.kappa), Error);
 }
 
 }  // namespace

@@ -35,8 +35,9 @@ TEST(IndependentControl, ItsAnswerIsMinusLogQ) {
     for (int64_t k = 0; k < kTimes; ++k) {  // the midpoint rule, with the same noises at every time
       const double t = t1 * (static_cast<double>(k) + 0.5) / kTimes;
       const auto at = path->at(t);
-      const auto error = control.squared_error(log_q.expand({kNoises, 3}), at.a * corner + at.s * noise,
-                                               torch::full({kNoises}, t, torch::kFloat64), corner);
+      const auto D = control.endpoint(log_q.expand({kNoises, 3}), at.a * corner + at.s * noise,
+                                      torch::full({kNoises}, t, torch::kFloat64));
+      const auto error = (corner - D).square().sum(1, /*keepdim=*/false, torch::kFloat64);
       integral += information_rate(at) * error.mean().item<double>() * t1 / kTimes;
     }
     // 2,000 noise draws; the integrals spread by about 0.9.
@@ -52,7 +53,7 @@ TEST(IndependentControl, ReadsOffWhatTheOthersSay) {
   const JointOracle oracle(table, make_e_geodesic(0.01));
   const Flow flow = flow_of(oracle);
   const auto labels = torch::tensor({{0, 0}, {0, 1}}, torch::kInt64);
-  const auto q = IndependentControl(flow).log_q(labels, flow.endpoint).exp();
+  const auto q = IndependentControl(flow).log_q(labels, {}, flow.endpoint).exp();
   EXPECT_NEAR(q[0][0].item<double>() + q[0][1].item<double>(), 1.0, 1e-9);
   EXPECT_GT(q[0][0].item<double>(), 0.7);
   EXPECT_LT(q[1][0].item<double>(), 0.3) << "variable 0 is 0, but variable 1 says 1";

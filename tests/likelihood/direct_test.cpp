@@ -11,7 +11,7 @@
 namespace segre {
 namespace {
 
-Flow flow_with(const Space& space, const FieldFunction& endpoint) {
+Flow flow_with(const Space& space, const StateFunction& endpoint) {
   return {.space = space,
           .path = make_e_geodesic(0.01),
           .options = torch::kFloat64,
@@ -23,9 +23,9 @@ TEST(DirectSimulation, IsIndependentOfTheSamplesOfTheSameSeed) {
   // A flow that does not move keeps its noise, so the readout shows whose noise it was.
   const Space space = test::binary_space(2);
   std::vector<torch::Tensor> starts;
-  const auto standing = [&](const torch::Tensor& v, const torch::Tensor& t) {
-    if (t[0].item<double>() == 0.0) starts.push_back(v.clone());
-    return torch::zeros_like(v);
+  const auto standing = [&](const State& state) {
+    if (state.t[0].item<double>() == 0.0) starts.push_back(state.v.clone());
+    return torch::zeros_like(state.v);
   };
   const Flow flow = flow_with(space, standing);
   direct_estimate(flow, enumerate_labelings(space), {.draws = 8, .seed = 5});
@@ -39,7 +39,7 @@ TEST(DirectSimulation, IsIndependentOfTheSamplesOfTheSameSeed) {
 
 TEST(DirectSimulation, RefusesStatesThatAreNotFinite) {
   const Space space = test::binary_space(2);
-  const Flow flow = flow_with(space, [](const auto& v, const auto&) { return torch::full_like(v, NAN); });
+  const Flow flow = flow_with(space, [](const State& state) { return torch::full_like(state.v, NAN); });
   try {
     direct_estimate(flow, enumerate_labelings(space), {.draws = 16});
     FAIL() << "a NaN was averaged";

@@ -184,7 +184,7 @@ TEST(OracleBounds, EveryDrawOfAnItemHasProbesOfItsOwn) {
   // An endpoint linear in v: with the same signs the error of the probed trace would be the same for every draw.
   Flow flow = flow_of(oracle_of(test::binary_space(4)));
   const auto A = 0.1 * test::noise({8, 8}, 3);
-  flow.endpoint = [A](const torch::Tensor& v, const torch::Tensor&) { return v.matmul(A); };
+  flow.endpoint = [A](const State& state) { return state.v.matmul(A); };
   flow.from_evidence = false;
   const auto labels = test::some_labels(flow.space, 1);
   const FlowBoundOptions exact{.draws = 4, .panels = 1};

@@ -32,7 +32,7 @@ double trace_by_differences(const Flow& flow, const torch::Tensor& v, double t) 
   double total = 0.0;
   for (int64_t k = 0; k < frame.size(1); ++k) {
     const auto q = frame.select(1, k).unsqueeze(0);
-    const auto slope = (flow.endpoint(v + h * q, times) - flow.endpoint(v - h * q, times)) / (2.0 * h);
+    const auto slope = (flow.endpoint({v + h * q, times}) - flow.endpoint({v - h * q, times})) / (2.0 * h);
     total += (slope * q).sum().item<double>();
   }
   return total;
@@ -44,7 +44,7 @@ TEST(Trace, ExactIsTheTraceByDifferences) {
   const Trace trace(flow, {.kind = TraceKind::exact});
   const auto v = test::tangent_noise(space, 3);
   for (const double t : {0.05, 0.3, 0.5}) {
-    const auto D = flow.endpoint(v, torch::full({1}, t, torch::kFloat64)).detach();
+    const auto D = flow.endpoint({v, torch::full({1}, t, torch::kFloat64)}).detach();
     const auto found = trace(v, D, t, {1, 2, 3}, 0);
     for (int64_t k = 0; k < 3; ++k) {
       const double expected = trace_by_differences(flow, v.narrow(0, k, 1), t);
@@ -62,7 +62,7 @@ TEST(Trace, SkippingDecidedVariablesChangesNothing) {
   const auto v = test::tangent_noise(space, 50);
   const std::vector<uint64_t> seeds(50, 1);
   for (const double t : {0.2, 0.3, 0.4}) {
-    const auto D = flow.endpoint(v, torch::full({1}, t, torch::kFloat64)).detach();
+    const auto D = flow.endpoint({v, torch::full({1}, t, torch::kFloat64)}).detach();
     const auto skipped = Trace(flow, {.kind = TraceKind::exact})(v, D, t, seeds, 0);
     const auto all = Trace(plain, {.kind = TraceKind::exact})(v, D, t, seeds, 0);
     // What is left out is of the order of the spread squared, 1e-10, times kappa^2 a/s^2 of some hundred.
@@ -77,7 +77,7 @@ TEST(Trace, DecidedVariablesOfTheEndpointFormAreDifferentiatedToo) {
   const Flow flow = small_model(space, /*weights=*/2.0, Form::endpoint);
   const auto v = test::tangent_noise(space, 40);
   const double t = 0.5;
-  const auto D = flow.endpoint(v, torch::full({1}, t, torch::kFloat64)).detach();
+  const auto D = flow.endpoint({v, torch::full({1}, t, torch::kFloat64)}).detach();
   const auto found = Trace(flow, {.kind = TraceKind::exact})(v, D, t, std::vector<uint64_t>(40, 1), 0);
   const auto corner = D.abs().amax(1) / flow.path->corner_scale(4);
   ASSERT_GT((corner > 0.74999).sum().item<int64_t>(), 5) << "rows with a decided variable of four labels";
@@ -91,7 +91,7 @@ TEST(Trace, ProbesAreUnbiased) {
   const Space space = test::small_mixed_space();
   const Flow flow = small_model(space);
   const auto v = test::tangent_noise(space, 1).repeat({400, 1});
-  const auto D = flow.endpoint(v, torch::full({1}, 0.2, torch::kFloat64)).detach();
+  const auto D = flow.endpoint({v, torch::full({1}, 0.2, torch::kFloat64)}).detach();
   const double exact =
       Trace(flow, {.kind = TraceKind::exact})(v.narrow(0, 0, 1), D.narrow(0, 0, 1), 0.2, {1}, 0).item<double>();
   std::vector<uint64_t> seeds(400);
@@ -113,7 +113,7 @@ TEST(Trace, EveryProbeOfEveryNumberHasSignsOfItsOwn) {
   const Space space = test::small_mixed_space();
   const auto A = test::noise({space.n_coordinates(), space.n_coordinates()}, 3);
   Flow flow = small_model(space);
-  flow.endpoint = [A](const torch::Tensor& v, const torch::Tensor&) { return v.matmul(A); };
+  flow.endpoint = [A](const State& state) { return state.v.matmul(A); };
   const std::vector<uint64_t> seeds{11, 12};
   constexpr uint64_t kNumber = 3;
   constexpr int64_t kProbes = 2;

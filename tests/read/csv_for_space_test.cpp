@@ -28,12 +28,13 @@ Space binned() {
 
 class TableForModel : public testing::Test {
  protected:
-  Dataset read(const Space& space, const std::string& text, const std::string& options = "", int64_t most = 0) {
+  Dataset read(const Space& space, const std::string& text, const std::string& options = "", int64_t most = 0,
+               Unknowns unknowns = Unknowns::refuse) {
     write_text(file(), text);
     const auto name = parse_source_name("csv:" + file() + (options.empty() ? "" : "?" + options));
     testing::internal::CaptureStderr();
     try {
-      Dataset dataset = read_csv_table_for(name, space, "--data t", most);
+      Dataset dataset = read_csv_table_for(name, space, "--data t", most, unknowns);
       notes_ = testing::internal::GetCapturedStderr();
       return dataset;
     } catch (...) {
@@ -103,7 +104,7 @@ TEST_F(TableForModel, NamesTheFirstLabelThatTrainingNeverSaw) {
                    kDeclare, "; unseen=skip leaves such rows out"));
   EXPECT_EQ(error(weather(), "wind,sky\nno,\n"),
             concat(file(), ":2: column sky has the label '(missing)', which training never saw; it has rain, snow, sun",
-                   kDeclare, "; unseen=skip leaves such rows out"));
+                   kDeclare, "; missing=unknown leaves such cells out"));
 }
 
 TEST_F(TableForModel, SkipsRowsWithUnseenLabelsOnRequest) {
@@ -131,6 +132,20 @@ TEST_F(TableForModel, TakesUnseenLabelsForMissingOnRequest) {
   EXPECT_TRUE(test::contains(error(space, "sky,wind\nsun,no\n", "unseen=drop"), "one of refuse, skip, missing"));
 }
 
+TEST_F(TableForModel, LeavesMissingValuesUnknownOnRequest) {
+  const Space space = Space::table({{"sky", 2, {"sun", "(missing)"}}, {"wind", 2, {"no", "yes"}}});
+  const std::string text = "sky,wind\nNA,no\nsun,\n";
+  const auto expected = torch::tensor({{-1, 0}, {0, -1}}, torch::kInt64);
+  const Dataset asked = read(space, text, "missing=unknown");
+  EXPECT_EQ(asked.unknowns, Unknowns::allow);
+  EXPECT_TRUE(torch::equal(asked.labels.to(torch::kInt64), expected)) << "even where training had a label for them";
+  const Dataset allowed = read(space, text, "", 0, Unknowns::allow);
+  EXPECT_EQ(allowed.unknowns, Unknowns::allow);
+  EXPECT_TRUE(torch::equal(allowed.labels.to(torch::kInt64), expected)) << "whatever missing= says";
+  EXPECT_TRUE(torch::equal(labels(binned(), "age,day\n,1970-01-01\n20,NA\n", "missing=unknown").to(torch::kInt64),
+                           torch::tensor({{-1, 0}, {0, -1}}, torch::kInt64)));
+}
+
 TEST_F(TableForModel, NumbersAndDatesFallIntoTheBinsOfTraining) {
   EXPECT_TRUE(torch::equal(
       labels(binned(), "day,age\n1970-01-01,34.9\n1970-01-02,35\n1970-01-01 23:59,-7\n2020-01-01,1e9\n1950-01-01,\n"),
@@ -152,7 +167,7 @@ TEST_F(TableForModel, WhatIsNoNumberAndNoBinIsNamed) {
   EXPECT_EQ(error(binned(), "age,day\n20,NA\n"),
             file() +
                 ":2: column day is '(missing)', a date was expected, or one of the bins of training: [1970-01-01, "
-                "1970-01-02), [1970-01-02, 1970-01-03]; unseen=skip leaves such rows out");
+                "1970-01-02), [1970-01-02, 1970-01-03]; missing=unknown leaves such cells out");
 }
 
 TEST_F(TableForModel, StillHearsItsOtherOptions) {

@@ -57,6 +57,23 @@ TEST(CsvTable, MissingValuesAreRefusedOnRequest) {
             ":3: column b is 'NA', a missing value; a label was expected (missing=refuse)");
 }
 
+TEST(CsvTable, MissingValuesAreUnknownOnRequest) {
+  const auto data = read("a,b\n3,x\nNA,y\n20,\n", "missing=unknown");
+  EXPECT_EQ(data.unknowns, Unknowns::allow);
+  EXPECT_EQ(label_names(data.space, 0), (Names{"3", "20"})) << "and no label";
+  EXPECT_EQ(label_names(data.space, 1), (Names{"x", "y"}));
+  EXPECT_EQ(data.labels.scalar_type(), torch::kInt16) << "a byte has no -1";
+  EXPECT_TRUE(torch::equal(data.labels.to(torch::kInt64), torch::tensor({{0, 0}, {-1, 1}, {1, -1}}, torch::kInt64)));
+  // In columns with bins, too.
+  const auto bins = read("a\n1\n2\nNA\n3\n4\n", "missing=unknown&bins=a:2");
+  EXPECT_EQ(bins.space.n_labels(0), 2);
+  EXPECT_TRUE(torch::equal(bins.labels.view(-1).to(torch::kInt64), torch::tensor({0, 0, -1, 1, 1}, torch::kInt64)));
+  EXPECT_EQ(error_of("a,b\n3,NA\n4,\n", "missing=unknown"),
+            ": column b has only missing values, so its labels are unknown; leave it out (without=)");
+  EXPECT_TRUE(test::contains(input_error([] { read("a\n1\n", "missing=drop"); }),
+                             "option missing is 'drop', one of label, unknown, refuse was expected"));
+}
+
 // Samples are written this way, whatever the training table called it.
 TEST(CsvTable, TheNameOfTheMissingLabelIsAMissingValue) {
   EXPECT_EQ(error_of("a\n3\n(missing)\n", "missing=refuse"),

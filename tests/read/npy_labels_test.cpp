@@ -40,12 +40,24 @@ TEST(NpyLabels, TwoAxesAreSequencesAndThreeImages) {
 }
 
 TEST(NpyLabels, ValuesThatAreNoLabelsAreNamedWithTheirPlace) {
-  EXPECT_EQ(error_of(npy_bytes("'|i1'", "(2, 1, 3)", "\x01\x01\x01\x01\x01\xff")),
-            ": value -1 at [1, 0, 2], a label from 0 to 65535 was expected");
+  EXPECT_EQ(error_of(npy_bytes("'|i1'", "(2, 1, 3)", "\x01\x01\x01\x01\x01\xfe")),
+            ": value -2 at [1, 0, 2], a label from 0 to 65535, or -1 if unknown, was expected");
+  EXPECT_EQ(error_of(npy_bytes("'|i1'", "(1, 2)", "\xff\xfd"), "labels=7"),
+            ": value -3 at [0, 1], a label from 0 to 6 (labels=), or -1 if unknown, was expected");
   EXPECT_EQ(error_of(npy_bytes("'|u1'", "(2, 2)", "\x01\x01\x07\x01"), "labels=7"),
             ": value 7 at [1, 0], a label from 0 to 6 (labels=) was expected");
   EXPECT_EQ(error_of(npy_bytes("'<i4'", "(1, 1)", std::string("\0\0\1\0", 4))),
             ": value 65536 at [0, 0], a label from 0 to 65535 was expected");
+}
+
+TEST(NpyLabels, MinusOneIsUnknown) {
+  const Dataset data = read(npy_bytes("'|i1'", "(2, 1, 3)", "\x01\x01\x02\x01\x01\xff"));
+  EXPECT_EQ(data.unknowns, Unknowns::allow);
+  EXPECT_EQ(data.space.max_labels(), 3);
+  EXPECT_EQ(data.labels.scalar_type(), torch::kInt16);
+  EXPECT_TRUE(torch::equal(data.labels.to(torch::kInt64), torch::tensor({{1, 1, 2}, {1, 1, -1}})));
+  EXPECT_EQ(read(npy_bytes("'|i1'", "(1, 2)", "\x01\x02")).unknowns, Unknowns::refuse);
+  EXPECT_EQ(error_of(npy_bytes("'|i1'", "(1, 2)", "\xff\xff")), ": every value is -1, unknown; labels were expected");
 }
 
 TEST(NpyLabels, AStrayValueIsNamedWithItsPlaceAndTheWayOut) {

@@ -103,7 +103,7 @@ TEST(Sampler, CountsTheEvaluationsOfEachSampler) {
   // With 7 steps: to the decision time, and to t = 1, where the last step is one evaluation of the endpoint.
   const std::tuple<const char*, int64_t, int64_t> expected[] = {
       {"euler", 7, 7}, {"midpoint", 14, 13}, {"heun", 14, 13}, {"rk4", 28, 25},
-      {"ab2", 8, 8},   {"multistep", 7, 7},  {"sde", 7, 7}};
+      {"ab2", 8, 8},   {"multistep", 7, 7},  {"sde", 7, 7},    {"erasure", 2, 2}};  // one per variable is all it needs
   for (const auto& [name, decision, end] : expected) {
     EXPECT_EQ(Sampler(coupled_model(), {.sampler = name, .steps = 7}, 1).draw(0, 3).n_evaluations, 3 * decision)
         << name;
@@ -155,7 +155,8 @@ TEST(Sampler, EverySamplerGivesTheDistributionOfAnExactFlow) {
   const Flow flow = flow_of(JointOracle(table, make_e_geodesic(0.01)));
   // Enough steps that the schemes' own errors are far below what these samples show; sde's is of first order only.
   const std::pair<const char*, int64_t> enough[] = {{"euler", 200}, {"midpoint", 25},  {"heun", 25},  {"rk4", 10},
-                                                    {"ab2", 50},    {"multistep", 50}, {"dopri5", 1}, {"sde", 100}};
+                                                    {"ab2", 50},    {"multistep", 50}, {"dopri5", 1}, {"sde", 100},
+                                                    {"erasure", 3}};  // one variable at a time is exact
   constexpr int64_t kCount = 15'000;
   for (const auto& [name, steps] : enough) {
     const Sampler sampler(flow, {.sampler = name, .steps = steps}, 3);
@@ -225,12 +226,12 @@ TEST(Sampler, TheSegreReadoutDrawsFromTheStateOnTheManifold) {
 // A flow that only scales its noise, by the same factor in every row: the readout is known to the bit.
 Flow shrinking_flow(const Space& space) {
   const auto path = make_e_geodesic(0.01);
-  const FieldFunction zero = [](const torch::Tensor& v, const torch::Tensor&) { return torch::zeros_like(v); };
+  const StateFunction zero = [](const State& state) { return torch::zeros_like(state.v); };
   return {.space = space,
           .path = path,
           .options = torch::kFloat64,
           .endpoint = zero,
-          .velocity = [=](const auto& v, const auto& t) { return velocity_from_endpoint(*path, zero(v, t), v, t); },
+          .velocity = [=](const State& at) { return velocity_from_endpoint(*path, zero(at), at.v, at.t); },
           .n_activations = int64_t{1} << 21};  // blocks of 16 rows
 }
 

@@ -23,7 +23,10 @@ TEST(CheckIntegerLabels, EveryIntegerTypeIsReadAsItIs) {
     EXPECT_EQ(refusal(space, labels), "item 0, variable b: label 3 where 0 to 2 was expected") << type;
     if (type == torch::kUInt8) continue;
     labels[0][0] = -1;
-    EXPECT_EQ(refusal(space, labels), "item 0, variable a: label -1 where 0 to 1 was expected") << type;
+    EXPECT_EQ(refusal(space, labels), "item 0, variable a: its label is not known, but complete items are needed here")
+        << type;
+    labels[0][0] = -2;
+    EXPECT_EQ(refusal(space, labels), "item 0, variable a: label -2 where 0 to 1 was expected") << type;
   }
   const Space pair = test::binary_space(2);
   EXPECT_EQ(refusal(pair, torch::ones({3, 2}, torch::kBool)), "");
@@ -36,6 +39,32 @@ TEST(CheckIntegerLabels, MoreLabelsThanTheTypeHoldsAreNoTrouble) {
   EXPECT_EQ(refusal(space, torch::full({1, 2}, 32'767, torch::kInt16)), "");
   EXPECT_EQ(refusal(space, torch::full({1, 2}, -128, torch::kInt8)),
             "item 0, variable x1: label -128 where 0 to 39999 was expected");
+}
+
+TEST(CheckIntegerLabels, UnknownLabelsPassWhereTheyAreAllowed) {
+  const Space space = mixed_space();
+  const auto refused = [&](const torch::Tensor& labels) {
+    return input_error([&] { check_integer_labels(space, labels, Unknowns::allow); });
+  };
+  for (const auto type : {torch::kInt8, torch::kInt16, torch::kInt32, torch::kInt64}) {
+    auto labels = torch::tensor({{-1, 2, 4, -1, 6}, {-1, -1, -1, -1, -1}}, torch::TensorOptions(type));
+    EXPECT_EQ(refused(labels), "") << type;
+    labels[1][4] = 7;
+    EXPECT_EQ(refused(labels), "item 1, variable e: label 7 where 0 to 6 was expected") << type;
+    labels[0][3] = -2;
+    EXPECT_EQ(refused(labels), "item 0, variable d: label -2 where 0 to 2 was expected") << type;
+  }
+  // Types without negative numbers have none to allow.
+  EXPECT_EQ(refused(torch::full({1, 5}, 255, torch::kUInt8)),
+            "item 0, variable a: label 255 where 0 to 1 was expected");
+  // The least and the largest number of a type stay what they are.
+  EXPECT_EQ(refused(torch::full({1, 5}, -128, torch::kInt8)),
+            "item 0, variable a: label -128 where 0 to 1 was expected");
+  const Space wide = Space::uniform(Layout::sequence, {2}, 40'000);
+  EXPECT_EQ(input_error([&] {
+              check_integer_labels(wide, torch::full({1, 2}, 127, torch::kInt8), Unknowns::allow);
+            }),
+            "");
 }
 
 TEST(CheckIntegerLabels, LabelsMayLieInAnyOrder) {

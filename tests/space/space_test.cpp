@@ -136,7 +136,10 @@ TEST(Space, CheckLabelsNamesItemVariableAndLabel) {
   EXPECT_EQ(input_error([&] { check_labels(space, labels); }), "item 2, variable b: label 3 where 0 to 2 was expected");
   labels[2][1] = -1;
   EXPECT_EQ(input_error([&] { check_labels(space, labels); }),
-            "item 2, variable b: label -1 where 0 to 2 was expected");
+            "item 2, variable b: its label is not known, but complete items are needed here");
+  labels[2][1] = -2;
+  EXPECT_EQ(input_error([&] { check_labels(space, labels); }),
+            "item 2, variable b: label -2 where 0 to 2 was expected");
   const std::string shape = input_error([&] { check_labels(space, torch::zeros({4, 6}, torch::kInt64)); });
   EXPECT_EQ(shape.rfind("labels must be int64 of shape [items, 5], found ", 0), 0u) << shape;
   EXPECT_NE(input_error([&] { check_labels(space, torch::zeros({4, 5})); }), "");

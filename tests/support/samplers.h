@@ -14,4 +14,13 @@ inline std::vector<std::string> sampler_names() {
   return names;
 }
 
+/// Those that take steps in t. A kind that only counts its evaluations (erasure) fills in labels instead: it has no
+/// plan, no order and no state between t = 0 and t1, so what is said of trajectories is not said of it.
+inline std::vector<std::string> stepping_sampler_names() {
+  std::vector<std::string> names;
+  for (const SamplerKind& kind : sampler_kinds())
+    if (!kind.counts_steps) names.push_back(kind.name);
+  return names;
+}
+
 }  // namespace segre::test

@@ -86,8 +86,8 @@ TEST(Objective, MetricIsTheVarianceOfTheVelocityError) {
       const Model model(space, path, form, random_field(space, true));
       const auto sample = some_sample(space, *path, t, torch::kFloat64);
       const auto value = backward(model, sample, Objective::metric);
-      const auto F = model.velocity(sample.v_t, sample.t).detach();
-      const auto D = model.endpoint(sample.v_t, sample.t).detach();
+      const auto F = model.velocity({sample.v_t, sample.t}).detach();
+      const auto D = model.endpoint({sample.v_t, sample.t}).detach();
       for (int64_t b = 0; b < kItems; ++b) {
         const auto difference = values_of(F[b] - sample.velocity[b]);
         EXPECT_NEAR(value.loss[b].item<double>(), variance_by_loops(space, values_of(sample.v_t[b]), difference), 1e-9);
@@ -108,7 +108,7 @@ TEST(Objective, CrossEntropyIsMinusTheLogProbabilityOfTheLabels) {
       const Model model(space, path, form, random_field(space, true));
       const auto sample = some_sample(space, *path, t, torch::kFloat64);
       const auto value = backward(model, sample, Objective::cross_entropy);
-      const auto logits = model.logits(sample.v_t, sample.t).detach();
+      const auto logits = model.logits({sample.v_t, sample.t}).detach();
       for (int64_t b = 0; b < kItems; ++b) {
         const auto l = values_of(logits[b]);
         const auto labels = test::labels_of(sample.labels[b]);

@@ -149,6 +149,19 @@ TEST(TimeLaw, TheRunningMeanStartsFromTheFirstBatch) {
   EXPECT_NEAR(law.nats(), 1.5 * std::pow(kT1 / (1.0 - kT1), 2), 0.01);
 }
 
+TEST(TimeLaw, LearnsFromTheMarkedItemsOnly) {
+  TimeLaw some(TimeLawKind::decision, line(), kT1);
+  TimeLaw alone(TimeLawKind::decision, line(), kT1);
+  const auto t = draw(some, 0, kCount).t;
+  const auto error = test::noise({kCount}).abs();
+  const auto which = test::noise({kCount}, 2) > 0.0;
+  some.learn(t, torch::where(which, error, 1e3 * error), which);
+  alone.learn(t.masked_select(which), error.masked_select(which));
+  // Means of some thirty numbers of size 1 to 30, summed in another order.
+  for (const std::string& name : TimeLaw::state_names())
+    EXPECT_LT(max_difference(some.state().at(name), alone.state().at(name)), 1e-12) << name;
+}
+
 TEST(TimeLaw, BinsNotYetSeenCountAsTheOthersDo) {
   TimeLaw law(TimeLawKind::information, line(), kT1);
   law.learn(torch::full({8}, 0.3), torch::ones({8}));

@@ -1,0 +1,227 @@
+// segre complete: fills in what is unknown about items.
+
+#include <cmath>
+#include <iomanip>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/label_output.h"
+#include "cli/options.h"
+#include "cli/set_option.h"
+#include "cli/show_work.h"
+#include "segre/core/error.h"
+#include "segre/core/progress.h"
+#include "segre/data/source_name.h"
+#include "segre/io/npy.h"
+#include "segre/sources/relabel.h"
+#include "segre/tasks/complete.h"
+#include "segre/tasks/given.h"
+
+namespace segre::cli {
+namespace {
+
+struct CompleteArguments {
+  std::string run;
+  std::string data;
+  std::string out;
+  int64_t draws = 1;
+  bool best = false;
+  std::string probabilities;
+  std::string evidence;
+  double noise = 0.0;
+  std::string given;
+  int64_t items = 0;
+  std::string seed = "1";
+  std::vector<std::string> set;
+  std::string device = "cpu";
+  std::string checkpoint = "last";
+};
+
+// Log-likelihoods of all labels, [N, S] or, in a uniform space, [N, n, c] -> [N, S]. InputError names the file.
+torch::Tensor read_evidence(const std::string& file, const Space& space, int64_t n_items) {
+  auto soft = read_npy_numbers(file);
+  const int64_t S = space.n_coordinates();
+  std::vector<int64_t> wide{n_items, space.n_variables(), space.max_labels()};
+  std::vector<int64_t> shaped{n_items};
+  shaped.insert(shaped.end(), space.shape().begin(), space.shape().end());
+  shaped.push_back(space.max_labels());
+  const auto sizes = soft.sizes().vec();
+  if (sizes != std::vector<int64_t>{n_items, S} && !(space.is_uniform() && (sizes == wide || sizes == shaped)))
+    fail_input(
+        "--evidence ", file, ": has shape ", soft.sizes(), ", expected [", n_items, ", ", S, "]",
+        space.is_uniform() ? concat(" or [", n_items, ", ", space.n_variables(), ", ", space.max_labels(), "]") : "",
+        ": log-likelihoods of every label of every item");
+  if (soft.isnan().any().item<bool>() || (soft == INFINITY).any().item<bool>())
+    fail_input("--evidence ", file, ": holds a value that is not a number or +infinity, log-likelihoods were expected");
+  // -infinity rules a label out; a large number does the same and stays finite in products with 0.
+  constexpr double kRuledOut = -1e4;
+  return soft.reshape({n_items, S}).clamp_min(kRuledOut);
+}
+
+// Items in memory: images, sequences and tables with evidence.
+class ItemCompleter {
+ public:
+  ItemCompleter(const CompleteArguments& a, const Completer& completer, torch::Tensor labels, torch::Tensor soft)
+      : a_(a), completer_(completer), labels_(std::move(labels)), soft_(std::move(soft)) {}
+
+  int64_t n_results() const { return labels_.size(0) * (a_.best ? 1 : a_.draws); }
+
+  // Passes completed items on, all draws of one after those of the one before.
+  void operator()(const LabelOutput::Add& add, std::ostream* probabilities, const WorkCallbacks& callbacks) const {
+    const int64_t N = labels_.size(0);
+    const int64_t step = completer_.items_per_call();
+    for (int64_t first = 0; first < N; first += step) {
+      const auto labels = labels_.slice(0, first, first + step);
+      const Known known = completer_.known_of(labels, soft_.defined() ? soft_.slice(0, first, first + step) : soft_);
+      torch::Tensor p;
+      if (a_.best || probabilities != nullptr) p = completer_.probabilities(known, static_cast<uint64_t>(first));
+      if (probabilities != nullptr) write_probabilities(*probabilities, completer_.space(), known.labels, p, first);
+      if (add) add(a_.best ? completer_.best(p) : draws(known, first));
+      callbacks.report({"completing", std::min(N, first + step), N});
+    }
+  }
+
+ private:
+  torch::Tensor draws(const Known& known, int64_t first) const {
+    std::vector<torch::Tensor> all;
+    for (int64_t k = 0; k < a_.draws; ++k) all.push_back(completer_.draw(known, static_cast<uint64_t>(first), k));
+    return torch::stack(all, 1).flatten(0, 1);
+  }
+
+  const CompleteArguments& a_;
+  const Completer& completer_;
+  torch::Tensor labels_, soft_;
+};
+
+bool is_plain_table(const CompleteArguments& a, const Space& space) {
+  return parse_source_name(a.data).kind() == "csv" && space.layout() == Layout::table && a.evidence.empty();
+}
+
+// A table goes through row by row and keeps its form.
+int64_t complete_table(const CompleteArguments& a, const Completer& completer, OutputFile* out,
+                       OutputFile* probabilities) {
+  CompleteOutputs outputs{.draws = a.best ? 0 : a.draws};
+  SourceName name = parse_source_name(a.data);
+  if (a.items > 0) name = name.with("limit", std::to_string(std::min(a.items, name.limit())));
+  int64_t n = 0;
+  const auto work = [&] {
+    n = with_progress([&](const WorkCallbacks& callbacks) {
+      return complete_csv(completer, name, "--data " + a.data, outputs, parse_seed(a.seed), callbacks);
+    });
+  };
+  const auto with_probabilities = [&] {
+    if (probabilities == nullptr) return work();
+    probabilities->write([&](std::ostream& stream) {
+      outputs.probabilities = &stream;
+      work();
+    });
+  };
+  if (out == nullptr) {
+    with_probabilities();
+  } else {
+    out->write([&](std::ostream& stream) {
+      outputs.out = &stream;
+      with_probabilities();
+    });
+  }
+  return n;
+}
+
+int64_t complete_items(const CompleteArguments& a, const Completer& completer, LabelOutput* out,
+                       OutputFile* probabilities) {
+  const Space& space = completer.space();
+  const auto source = open_source_for(space, a.data, "--data " + a.data, Unknowns::allow);
+  const auto labels = first_items(space, *source, a.items, "--data " + a.data, Unknowns::allow);
+  const ItemCompleter work(a, completer, labels,
+                           a.evidence.empty() ? torch::Tensor() : read_evidence(a.evidence, space, labels.size(0)));
+  if (out != nullptr) check_label_format(out->format(), "--out", a.out, space, work.n_results());
+  const auto run = [&](const LabelOutput::Add& add) {
+    const auto go = [&](std::ostream* stream) {
+      with_progress([&](const WorkCallbacks& callbacks) {
+        work(add, stream, callbacks);
+        return 0;
+      });
+    };
+    if (probabilities == nullptr) return go(nullptr);
+    probabilities->write([&](std::ostream& stream) { go(&stream); });
+  };
+  if (out == nullptr) {
+    run(nullptr);
+  } else {
+    out->write(space, work.n_results(), run, a.draws > 1 && !a.best ? a.draws : 0);
+  }
+  return labels.size(0);
+}
+
+void complete(const CompleteArguments& a, const CLI::App& command) {
+  if (a.best && command.count("--draws") > 0) fail_input("--best and --draws: give one of them");
+  if (a.out.empty() && a.probabilities.empty()) fail_input("give --out FILE, --probabilities FILE.csv, or both");
+  std::optional<OutputFile> probabilities;
+  if (!a.probabilities.empty()) probabilities.emplace("--probabilities", a.probabilities);
+  LoadedRun run = load_named(a.run, a.device, a.checkpoint);
+  set_sample_keys(run.experiment, a.set);
+  const Space& space = run.model.space();
+  CompleteOptions options{.sample = run.experiment.sample, .seed = parse_seed(a.seed), .noise = a.noise};
+  if (!a.given.empty()) options.given = parse_variables(space, a.given, "--given");
+  const Completer completer(run, options);
+  const double start = now_seconds();
+  int64_t n = 0;
+  OutputFile* const p = probabilities ? &*probabilities : nullptr;
+  if (is_plain_table(a, space)) {
+    std::optional<OutputFile> out;
+    if (!a.out.empty() && label_format("--out", a.out) != LabelFormat::csv)
+      fail_input("--out ", a.out, ": a completed table is a table; give a file that ends in .csv, or -");
+    if (!a.out.empty()) out.emplace("--out", a.out);
+    n = complete_table(a, completer, out ? &*out : nullptr, p);
+  } else {
+    std::optional<LabelOutput> out;
+    if (!a.out.empty()) out.emplace("--out", a.out);
+    n = complete_items(a, completer, out ? &*out : nullptr, p);
+  }
+  const double seconds = now_seconds() - start;
+  std::cerr << n << " items completed in " << format_seconds(seconds) << ", " << std::setprecision(3)
+            << static_cast<double>(n) / seconds << " per second\n";
+}
+
+}  // namespace
+
+void add_complete(CLI::App& app, Context& /*context*/) {
+  auto* command = app.add_subcommand(
+      "complete", "Fill in what is unknown: missing cells of a table, holes in images, noisy labels");
+  auto a = std::make_shared<CompleteArguments>();
+  command->add_option("RUN", a->run, "directory that 'segre train' wrote")->required();
+  command
+      ->add_option("--data", a->data,
+                   "SOURCE of the items; unknown are missing cells of csv:, -1 in npy:, and the value of unknown= in "
+                   "png:")
+      ->required();
+  command->add_option(
+      "--out", a->out,
+      "completed items: FILE.csv, FILE.npy, FILE.png (a grid of images), a folder (one label map each), "
+      "or - for CSV on standard output; a table keeps its header, columns and order");
+  command->add_option("--draws", a->draws, "draw this many completions of each item; a table gets a first column draw")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
+  command->add_flag("--best", a->best, "instead, the most likely label of each cell given what is known");
+  command->add_option("--probabilities", a->probabilities,
+                      "FILE.csv (row, column, label, probability): the distribution of each unknown cell");
+  command->add_option("--evidence", a->evidence,
+                      "FILE.npy of log-likelihoods of all labels, [items, labels of all variables] or [items, "
+                      "variables, labels]: uncertain observations, such as a classifier's");
+  command->add_option("--noise", a->noise,
+                      "labels in the data were replaced with this probability by one drawn uniformly: draw what they "
+                      "were");
+  command->add_option("--given", a->given,
+                      "take only these from the data: columns or positions (2,5-9), separated by commas; upper, lower, "
+                      "left or right half of an image; or a mask, FILE.png or FILE.npy, whose pixels other than 0 are "
+                      "taken");
+  command->add_option("--items", a->items, "only the first N items; 0: all")->check(CLI::Range(int64_t{0}, kMost));
+  command->add_option("--seed", a->seed, "seed; a completion depends only on it, the item and the draw");
+  add_set_option(*command, a->set, "sample.steps=20");
+  add_device_option(*command, a->device);
+  add_checkpoint_option(*command, a->checkpoint);
+  command->footer(
+      "Example: segre complete models/mnist --data 'glyphs?pad=2' --items 8 --given upper --draws 8 --out digits.png");
+  command->callback([a, command] { complete(*a, *command); });
+}
+
+}  // namespace segre::cli

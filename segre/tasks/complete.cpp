@@ -1,0 +1,229 @@
+#include "segre/tasks/complete.h"
+
+#include <cmath>
+#include <iomanip>
+
+#include "segre/core/error.h"
+#include "segre/data/missing.h"
+#include "segre/io/csv.h"
+#include "segre/read/csv_items.h"
+#include "segre/sources/source_kinds.h"
+#include "segre/space/blocks.h"
+#include "segre/tasks/given.h"
+
+namespace segre {
+namespace {
+
+constexpr double kRuledOut = -1e4;  // log-likelihood of an impossible label, finite so that products with 0 stay 0
+
+// Log-likelihoods that rule out the label of missing values in every variable that has one: [S].
+torch::Tensor excluded_labels(const Space& space) {
+  auto soft = torch::zeros({space.n_coordinates()});
+  for (int64_t i = 0; i < space.n_variables() && space.layout() == Layout::table; ++i) {
+    const int64_t last = space.n_labels(i) - 1;
+    if (last > 0 && space.label_name(i, last) == kMissingName) soft[space.offset(i) + last] = kRuledOut;
+  }
+  return (soft < 0).any().item<bool>() ? soft : torch::Tensor();
+}
+
+// Log-likelihoods of labels that were replaced with probability p by one drawn uniformly: [B, S].
+torch::Tensor noisy_evidence(const Space& space, const torch::Tensor& labels, double p) {
+  const auto hot = one_hot(space, labels.clamp_min(0), torch::kFloat32);
+  const auto seen = spread(space, labels >= 0);
+  const auto soft = map_blocks(space, {hot}, [p](const auto& in) {
+    return ((1.0 - p) * in[0] + p / static_cast<double>(in[0].size(-1))).log();
+  });
+  return torch::where(seen, soft, torch::zeros({1}));
+}
+
+}  // namespace
+
+Completer::Completer(const LoadedRun& run, const CompleteOptions& options)
+    : options_(options),
+      sampler_(run.model, options.sample, options.seed),
+      excluded_(excluded_labels(run.model.space())) {
+  if (run.model.form() != Form::evidence)
+    fail_input("this model has model.form = \"", run.model.form() == Form::velocity ? "velocity" : "endpoint",
+               "\" and cannot be told what is known; train one with model.form = \"evidence\"");
+  if (!(options.noise >= 0.0 && options.noise < 1.0))
+    fail_input("noise = ", options.noise, ": expected a probability from 0 to below 1");
+  note_untold(run);
+}
+
+Known Completer::known_of(const torch::Tensor& labels, const torch::Tensor& soft) const {
+  const Space& model_space = space();
+  check_labels(model_space, labels, Unknowns::allow);
+  Known known;
+  known.labels = labels;
+  if (options_.given.defined())
+    known.labels = torch::where(options_.given, labels, torch::full({1}, kUnknown, torch::kInt64));
+  std::vector<torch::Tensor> evidence;
+  if (options_.noise > 0.0) {
+    evidence.push_back(noisy_evidence(model_space, known.labels, options_.noise));
+    known.labels = torch::full_like(labels, kUnknown);
+  }
+  if (soft.defined()) evidence.push_back(soft.to(torch::kFloat32));
+  if (excluded_.defined()) evidence.push_back(excluded_.expand({labels.size(0), -1}));
+  for (const auto& part : evidence) known.soft = known.soft.defined() ? known.soft + part : part;
+  return known;
+}
+
+int64_t Completer::items_per_call() const { return 16 * sampler_.rows_per_block(); }
+
+torch::Tensor Completer::draw(const Known& known, uint64_t first, int64_t draw) const {
+  return sampler_.complete(known, first, draw).labels;
+}
+
+torch::Tensor Completer::probabilities(const Known& known, uint64_t first) const {
+  return with_corners(space(), {.labels = known.labels}, sampler_.probabilities(known, first));
+}
+
+torch::Tensor Completer::best(const torch::Tensor& probabilities) const {
+  return argmax_labels(space(), probabilities);
+}
+
+void write_probabilities(std::ostream& out, const Space& space, const torch::Tensor& labels,
+                         const torch::Tensor& probabilities, int64_t first) {
+  if (first == 0) out << "row,column,label,probability\n";
+  const auto p = probabilities.contiguous();
+  out << std::setprecision(6);
+  for (int64_t k = 0; k < labels.size(0); ++k) {
+    const auto* label = labels[k].const_data_ptr<int64_t>();
+    const auto* row = p[k].const_data_ptr<float>();
+    for (int64_t i = 0; i < space.n_variables(); ++i) {
+      if (label[i] != kUnknown) continue;
+      for (int64_t j = 0; j < space.n_labels(i); ++j) {
+        if (space.label_name(i, j) == kMissingName) continue;
+        out << first + k + 1 << ',' << csv_field(space.variable_name(i)) << ',' << csv_field(space.label_name(i, j))
+            << ',' << row[space.offset(i) + j] << '\n';
+      }
+    }
+  }
+}
+
+namespace {
+
+// Rows of a table that are completed together.
+struct Chunk {
+  std::vector<std::vector<std::string>> fields;  // as in the file
+  std::vector<int64_t> labels;                   // [rows * n]
+};
+
+class TableCompleter {
+ public:
+  TableCompleter(const Completer& completer, const SourceName& name, const std::string& what,
+                 const CompleteOutputs& outputs, uint64_t seed)
+      : completer_(completer),
+        space_(completer.space()),
+        outputs_(outputs),
+        items_(name, space_, what, Unknowns::allow),
+        limit_(name.limit()),
+        values_(seed, Purpose::bin_values) {}
+
+  int64_t operator()(const WorkCallbacks& callbacks, int64_t total) {
+    write_header();
+    while (n_rows_ < limit_) {
+      const Chunk chunk = read_chunk();
+      if (chunk.fields.empty()) break;
+      complete(chunk);
+      n_rows_ += static_cast<int64_t>(chunk.fields.size());
+      callbacks.report({"completing", n_rows_, std::max(total, n_rows_)});
+    }
+    items_.finish();
+    return n_rows_;
+  }
+
+ private:
+  void write_header() const {
+    if (outputs_.out == nullptr || !items_.rows().has_header()) return;
+    std::string line = outputs_.draws > 1 ? "draw" : "";
+    for (const std::string& name : items_.rows().all_names()) {
+      if (!line.empty()) line += items_.rows().delimiter();
+      line += csv_field(name, items_.rows().delimiter());
+    }
+    *outputs_.out << line << '\n';
+  }
+
+  Chunk read_chunk() {
+    Chunk chunk;
+    const int64_t most = std::min(completer_.items_per_call(), limit_ - n_rows_);
+    std::vector<int32_t> labels;
+    while (static_cast<int64_t>(chunk.fields.size()) < most && items_.next(labels)) {
+      std::vector<std::string> fields;
+      for (int64_t i = 0; i < items_.rows().n_fields(); ++i) fields.emplace_back(items_.rows().field(i));
+      chunk.fields.push_back(std::move(fields));
+      chunk.labels.insert(chunk.labels.end(), labels.begin(), labels.end());
+    }
+    return chunk;
+  }
+
+  void complete(const Chunk& chunk) {
+    const auto rows = static_cast<int64_t>(chunk.fields.size());
+    const auto labels = torch::tensor(chunk.labels, torch::kInt64).view({rows, space_.n_variables()});
+    const Known known = completer_.known_of(labels);
+    const auto first = static_cast<uint64_t>(n_rows_);
+    torch::Tensor p;
+    if (outputs_.probabilities != nullptr || outputs_.draws == 0) p = completer_.probabilities(known, first);
+    if (outputs_.probabilities != nullptr)
+      write_probabilities(*outputs_.probabilities, space_, known.labels, p, n_rows_);
+    if (outputs_.out == nullptr) return;
+    std::vector<torch::Tensor> completed;
+    for (int64_t k = 0; k < outputs_.draws; ++k) completed.push_back(completer_.draw(known, first, k).contiguous());
+    if (outputs_.draws == 0) completed.push_back(completer_.best(p).contiguous());
+    for (int64_t row = 0; row < rows; ++row)
+      for (size_t k = 0; k < completed.size(); ++k) write_row(chunk, known.labels, completed[k], row, k);
+  }
+
+  void write_row(const Chunk& chunk, const torch::Tensor& known, const torch::Tensor& completed, int64_t row,
+                 size_t draw) {
+    std::vector<std::string> fields = chunk.fields[row];
+    const auto* before = known[row].const_data_ptr<int64_t>();
+    const auto* after = completed[row].const_data_ptr<int64_t>();
+    for (int64_t i = 0; i < space_.n_variables(); ++i)
+      if (before[i] == kUnknown) fields[items_.field(i)] = text_of(i, after[i], n_rows_ + row, draw);
+    const char delimiter = items_.rows().delimiter();
+    std::string line = outputs_.draws > 1 ? std::to_string(draw + 1) : "";
+    for (const std::string& field : fields) {
+      if (&field != fields.data() || outputs_.draws > 1) line += delimiter;
+      line += csv_field(field, delimiter);
+    }
+    *outputs_.out << line << '\n';
+  }
+
+  std::string text_of(int64_t variable, int64_t label, int64_t row, size_t draw) const {
+    const Bins* bins = space_.bins(variable);
+    if (bins == nullptr || label >= bins->size()) return space_.label_name(variable, label);
+    constexpr double kMiddle = 0.5;
+    if (outputs_.draws == 0) return bins->draw(label, kMiddle);
+    RandomStream random = values_;
+    random.stream |= static_cast<uint64_t>(draw) << 32;
+    const int64_t n = space_.n_variables();
+    return bins->draw(label, uniform_double(random, static_cast<uint64_t>(row * n + variable)));
+  }
+
+  const Completer& completer_;
+  Space space_;
+  CompleteOutputs outputs_;
+  CsvItems items_;
+  int64_t limit_;
+  RandomStream values_;
+  int64_t n_rows_ = 0;
+};
+
+// The number of rows of a table, for the time left.
+int64_t count_rows(const SourceName& name) {
+  CsvRows rows(name);
+  int64_t count = 0;
+  while (count < name.limit() && rows.next()) ++count;
+  return count;
+}
+
+}  // namespace
+
+int64_t complete_csv(const Completer& completer, const SourceName& name, const std::string& what,
+                     const CompleteOutputs& outputs, uint64_t seed, const WorkCallbacks& callbacks) {
+  require_known_options(name);
+  return TableCompleter(completer, name, what, outputs, seed)(callbacks, count_rows(name));
+}
+
+}  // namespace segre

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <ostream>
+
+#include "segre/core/work.h"
+#include "segre/data/source_name.h"
+#include "segre/experiment/load_run.h"
+
+namespace segre {
+
+/// What completing takes from the data.
+struct CompleteOptions {
+  SampleOptions sample;
+  uint64_t seed = 1;
+  double noise = 0.0;     ///< probability that a label in the data was replaced by one drawn uniformly from all
+  torch::Tensor given{};  ///< [n] bool: only these variables are taken from the data; undefined: all
+};
+
+/// Fills in what is unknown about items.
+class Completer {
+ public:
+  /// InputError if the model cannot be told labels, or the options do not make sense.
+  Completer(const LoadedRun& run, const CompleteOptions& options);
+
+  /// What is known of items: labels [B, n] int64 with kUnknown for cells to be filled in, and log-likelihoods [B, S] of
+  /// all labels, if there are any. The label of missing values is never an answer.
+  Known known_of(const torch::Tensor& labels, const torch::Tensor& soft = {}) const;
+  /// Draw number `draw` of items first, first + 1, ...: [B, n] int64. An item's completion depends on what is known of
+  /// it, its number, the seed and the draw alone.
+  torch::Tensor draw(const Known& known, uint64_t first, int64_t draw) const;
+  /// The marginals p(x_i = j | known): [B, S] float32, corners for known labels. One evaluation per item.
+  torch::Tensor probabilities(const Known& known, uint64_t first) const;
+  /// The most likely label of every marginal: [B, n] int64.
+  torch::Tensor best(const torch::Tensor& probabilities) const;
+  const Space& space() const { return sampler_.space(); }
+  /// How many items to pass at once to keep all threads, or the GPU, busy.
+  int64_t items_per_call() const;
+
+ private:
+  CompleteOptions options_;
+  Sampler sampler_;
+  torch::Tensor excluded_;  // [S]: log-likelihoods that rule out labels of missing values; undefined: no such label
+};
+
+/// What to write about completed items.
+struct CompleteOutputs {
+  int64_t draws = 1;                      ///< completions of each item; with 0, the most likely labels instead
+  std::ostream* out = nullptr;            ///< the completed items, may be nullptr
+  std::ostream* probabilities = nullptr;  ///< row,column,label,probability of every unknown cell, may be nullptr
+};
+
+/// Completes a table of any length row by row and writes it with the same header, columns, order and delimiter; columns
+/// that the model does not have stay as they are. With draws above 1 a first column `draw` counts them, row by row.
+/// Cells of binned columns get a value drawn within the bin, or its middle. Returns the number of rows.
+int64_t complete_csv(const Completer& completer, const SourceName& name, const std::string& what,
+                     const CompleteOutputs& outputs, uint64_t seed, const WorkCallbacks& callbacks = {});
+
+/// Writes row,column,label,probability for the unknown cells of items [B, n]; `first` is the number of the first item,
+/// counted from 0.
+void write_probabilities(std::ostream& out, const Space& space, const torch::Tensor& labels,
+                         const torch::Tensor& probabilities, int64_t first);
+
+}  // namespace segre

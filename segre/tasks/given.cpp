@@ -1,0 +1,125 @@
+#include "segre/tasks/given.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "segre/core/error.h"
+#include "segre/core/log.h"
+#include "segre/core/text.h"
+#include "segre/core/utf8.h"
+#include "segre/data/label_finder.h"
+#include "segre/data/list_labels.h"
+#include "segre/io/npy.h"
+#include "segre/io/png.h"
+#include "segre/sources/relabel.h"
+
+namespace segre {
+namespace {
+
+std::vector<std::string> names_of(const Space& space) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < space.n_variables(); ++i) names.push_back(space.variable_name(i));
+  return names;
+}
+
+int64_t find_variable(const std::vector<std::string>& names, const std::string& name, const std::string& option) {
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end())
+    fail_input(option, ": the model has no variable '", printable(name), "'; the nearest is ",
+               printable(nearest(name, names)));
+  return at - names.begin();
+}
+
+// The half of an image that a word names, [n] bool; undefined for other words.
+torch::Tensor half_of(const Space& space, const std::string& word) {
+  if (space.layout() != Layout::image) return {};
+  auto half = torch::zeros(space.shape(), torch::kBool);
+  const int64_t rows = space.shape()[0] / 2;
+  const int64_t columns = space.shape()[1] / 2;
+  if (word == "upper") return half.slice(0, 0, rows).fill_(true), half.flatten();
+  if (word == "lower") return half.slice(0, rows).fill_(true), half.flatten();
+  if (word == "left") return half.slice(1, 0, columns).fill_(true), half.flatten();
+  if (word == "right") return half.slice(1, columns).fill_(true), half.flatten();
+  return {};
+}
+
+torch::Tensor read_mask(const Space& space, const std::string& file, const std::string& option) {
+  torch::Tensor values;
+  if (file.ends_with(".npy")) {
+    values = read_npy(file);
+  } else {
+    const PngImage image = read_png(file);
+    if (image.kind == PngImage::Kind::colour) fail_input(option, " ", file, ": stores colours, a mask was expected");
+    values = torch::empty({image.height, image.width}, torch::kInt64);
+    std::copy(image.values.begin(), image.values.end(), values.data_ptr<int64_t>());
+  }
+  if (values.sizes().vec() != space.shape())
+    fail_input(option, " ", file, ": has shape ", values.sizes(), ", an item has ", at::IntArrayRef(space.shape()));
+  return (values != 0).flatten();
+}
+
+// "7" or "5-9", positions counted from 1; false if the word is not of this form.
+bool add_positions(torch::Tensor& given, const std::string& word, const std::string& option) {
+  int64_t first = 0;
+  const char* const end = word.data() + word.size();
+  auto [at, error] = std::from_chars(word.data(), end, first);
+  if (error != std::errc()) return false;
+  int64_t last = first;
+  if (at != end && *at == '-') {
+    const auto rest = std::from_chars(at + 1, end, last);
+    if (rest.ec != std::errc()) return false;
+    at = rest.ptr;
+  }
+  if (at != end) return false;
+  if (first < 1 || last < first || last > given.numel())
+    fail_input(option, " ", word, ": expected positions from 1 to ", given.numel());
+  given.slice(0, first - 1, last).fill_(true);
+  return true;
+}
+
+// The name of a source for a word that may be a bare file.
+std::string source_name(const std::string& text) {
+  if (text.ends_with(".csv") || text.ends_with(".csv.gz")) return std::filesystem::exists(text) ? "csv:" + text : text;
+  return text.ends_with(".npy") && std::filesystem::exists(text) ? "npy:" + text : text;
+}
+
+}  // namespace
+
+torch::Tensor parse_variables(const Space& space, const std::string& text, const std::string& option) {
+  if (text.ends_with(".png") || text.ends_with(".npy")) return read_mask(space, text, option);
+  if (const auto half = half_of(space, text); half.defined()) return half;
+  auto given = torch::zeros({space.n_variables()}, torch::kBool);
+  const auto names = names_of(space);
+  for (const std::string& word : split(text, ',')) {
+    const bool by_number = space.layout() != Layout::table && add_positions(given, word, option);
+    if (!by_number) given[find_variable(names, word, option)] = true;
+  }
+  return given;
+}
+
+torch::Tensor parse_labels(const Space& space, const std::string& text, const std::string& option) {
+  const bool is_pairs = text.find('=') != std::string::npos && text.find(':') > text.find('=');
+  if (!is_pairs) return open_source_for(space, source_name(text), option + " " + text, Unknowns::allow)->rows(0, 1);
+  auto labels = torch::full({1, space.n_variables()}, kUnknown, torch::kInt64);
+  const auto names = names_of(space);
+  for (const std::string& word : split(text, ',')) {
+    const size_t sign = word.find('=');
+    if (sign == std::string::npos) fail_input(option, " ", text, ": '", printable(word), "' is not NAME=LABEL");
+    const int64_t variable = find_variable(names, word.substr(0, sign), option);
+    const int64_t label = LabelFinder(space, variable).find(word.substr(sign + 1));
+    if (label < 0)
+      fail_input(option, " ", printable(word), ": ", printable(names[variable]), " has the labels ",
+                 list_labels(label_names(space, variable)));
+    labels[0][variable] = label;
+  }
+  return labels;
+}
+
+void note_untold(const LoadedRun& run) {
+  if (run.experiment.train.evidence.kind == EvidenceKind::uniform)
+    note(
+        "this model was trained with train.evidence = \"uniform\": it never saw known labels, so its conditionals may "
+        "be far from those of its samples; train with train.evidence = \"any\" for trustworthy ones");
+}
+
+}  // namespace segre

@@ -1,0 +1,137 @@
+#include "segre/tasks/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+
+#include "segre/core/error.h"
+#include "segre/io/csv.h"
+#include "segre/read/csv_items.h"
+#include "segre/sources/source_kinds.h"
+#include "segre/tasks/complete.h"
+#include "segre/tasks/given.h"
+
+namespace segre {
+namespace {
+
+constexpr int64_t kGroups = 10;
+constexpr double kLeastProbability = 1e-30;
+
+Measured mean_of(const std::vector<double>& values) {
+  double sum = 0.0;
+  double squares = 0.0;
+  for (const double value : values) {
+    sum += value;
+    squares += value * value;
+  }
+  const auto n = static_cast<double>(values.size());
+  const double mean = sum / n;
+  return {mean, std::sqrt(std::max(0.0, squares / n - mean * mean) / std::max(1.0, n - 1.0))};
+}
+
+// Collects predictions whose truth is known.
+struct Tally {
+  std::vector<double> right;     // 1 or 0
+  std::vector<double> surprise;  // -log p of the truth
+  std::vector<double> claimed;   // probability of the prediction
+
+  PredictionQuality quality(int64_t n_rows) const {
+    PredictionQuality out{.n_rows = n_rows, .n_truth = static_cast<int64_t>(right.size())};
+    if (right.empty()) return out;
+    out.accuracy = mean_of(right);
+    out.log_loss = mean_of(surprise);
+    // Groups of equal size, so that every one has enough predictions.
+    std::vector<size_t> order(right.size());
+    for (size_t k = 0; k < order.size(); ++k) order[k] = k;
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return claimed[a] < claimed[b]; });
+    const size_t n_groups = std::min<size_t>(kGroups, order.size());
+    for (size_t g = 0; g < n_groups; ++g) {
+      std::vector<double> hits;
+      double sum = 0.0;
+      for (size_t k = g * order.size() / n_groups; k < (g + 1) * order.size() / n_groups; ++k) {
+        hits.push_back(right[order[k]]);
+        sum += claimed[order[k]];
+      }
+      const auto count = static_cast<double>(hits.size());
+      out.groups.push_back({static_cast<int64_t>(hits.size()), sum / count, mean_of(hits)});
+      out.calibration_error += count / static_cast<double>(order.size()) *
+                               std::abs(out.groups.back().probability - out.groups.back().right.value);
+    }
+    return out;
+  }
+};
+
+}  // namespace
+
+std::string PredictionQuality::describe() const {
+  if (n_truth == 0) return concat(n_rows, " rows predicted; the data do not have the truth");
+  std::string text =
+      concat(n_rows, " rows predicted; of ", n_truth, " with a known truth: accuracy ", std::setprecision(4),
+             accuracy.value, " +- ", std::setprecision(2), accuracy.error, ", log loss ", std::setprecision(4),
+             log_loss.value, " +- ", std::setprecision(2), log_loss.error, " nats, calibration error ",
+             std::setprecision(3), calibration_error, "\n     rows  probability  share right");
+  for (const Group& group : groups)
+    text += concat("\n", std::setw(9), group.count, std::fixed, std::setprecision(3), std::setw(13), group.probability,
+                   std::setw(13), group.right.value, " +- ", group.right.error);
+  return text;
+}
+
+PredictionQuality predict_column(const LoadedRun& run, const SourceName& name, const std::string& what,
+                                 const std::string& column, const std::string& option, std::ostream& out,
+                                 const WorkCallbacks& callbacks) {
+  const Space& space = run.model.space();
+  if (space.layout() != Layout::table || name.kind() != "csv")
+    fail_input(what, ": predictions are made for tables, csv:FILE, by models of tables");
+  require_known_options(name);
+  const auto variable = parse_variables(space, column, option).nonzero();
+  if (variable.size(0) != 1) fail_input(option, " ", column, ": expected one column");
+  const auto target = variable[0][0].item<int64_t>();
+  const Completer completer(run, {.sample = run.experiment.sample});
+  CsvItems items(name, space, what, Unknowns::allow, column);
+  const bool has_truth = items.field(target) >= 0;
+  out << "row,label,probability" << (has_truth ? ",truth,truth_probability\n" : "\n") << std::setprecision(6);
+  const int64_t n = space.n_variables();
+  const int64_t c = space.n_labels(target);
+  Tally tally;
+  int64_t done = 0;
+  for (;;) {
+    std::vector<int64_t> flat;
+    std::vector<int32_t> row;
+    while (done + static_cast<int64_t>(flat.size()) / n < name.limit() &&
+           static_cast<int64_t>(flat.size()) / n < completer.items_per_call() && items.next(row))
+      flat.insert(flat.end(), row.begin(), row.end());
+    if (flat.empty()) break;
+    auto labels = torch::tensor(flat, torch::kInt64).view({-1, n});
+    const auto truth = labels.select(1, target).clone();
+    labels.select(1, target).fill_(kUnknown);
+    const auto p = completer.probabilities(completer.known_of(labels), static_cast<uint64_t>(done))
+                       .narrow(1, space.offset(target), c)
+                       .contiguous();
+    const auto best = p.argmax(1);
+    for (int64_t k = 0; k < labels.size(0); ++k) {
+      const auto label = best[k].item<int64_t>();
+      const double claimed = p[k][label].item<double>();
+      out << done + k + 1 << ',' << csv_field(space.label_name(target, label)) << ',' << claimed;
+      if (has_truth) {
+        const auto right = truth[k].item<int64_t>();
+        out << ',';
+        if (right >= 0) {
+          const double told = p[k][right].item<double>();
+          out << csv_field(space.label_name(target, right)) << ',' << told;
+          tally.right.push_back(label == right ? 1.0 : 0.0);
+          tally.surprise.push_back(-std::log(std::max(told, kLeastProbability)));
+          tally.claimed.push_back(claimed);
+        } else {
+          out << ',';
+        }
+      }
+      out << '\n';
+    }
+    done += labels.size(0);
+    callbacks.report({"predicting", done, done});
+  }
+  items.finish();
+  return tally.quality(done);
+}
+
+}  // namespace segre

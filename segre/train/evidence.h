@@ -1,0 +1,63 @@
+#pragma once
+
+#include "segre/config/schema.h"
+#include "segre/state/known.h"
+#include "segre/state/patterns.h"
+#include "segre/train/time_law.h"
+
+namespace segre {
+
+/// What training tells the network besides the state of the flow. A network must be trained where it will be asked.
+enum class EvidenceKind {
+  uniform,  ///< nothing: one time per item
+  known,    ///< for a share of the items, the labels of a random set of variables
+  any,      ///< also, for a share of the items, a time of its own for each variable
+};
+
+struct EvidenceOptions {
+  EvidenceKind kind = EvidenceKind::uniform;
+  double known = 0.5;       ///< share of the items with known variables
+  double own_times = 0.25;  ///< share of the items whose variables have their own times (any)
+  double erased = 0.2;      ///< share of the items with known variables whose others have no evidence at all
+};
+
+/// Declares the keys train.evidence and train.evidence_*.
+void declare_evidence_keys(ConfigSchema& schema, EvidenceOptions& options);
+
+/// Draws what training tells the network: a function of (seed, item). All of it is tensor operations on the device, so
+/// a captured CUDA step does not need the host.
+class EvidenceLaw {
+ public:
+  /// `unknowns`: whether labels may be kUnknown, which leaves their variables out.
+  EvidenceLaw(const Space& space, const EvidenceOptions& options, Unknowns unknowns, uint64_t seed,
+              torch::TensorOptions tensors);
+
+  /// Whether nothing is ever told, and nothing left out.
+  bool is_idle() const { return options_.kind == EvidenceKind::uniform && unknowns_ == Unknowns::refuse; }
+
+  /// Uniform numbers that decide what items first_item ... are told: [count, numbers] float32 on the CPU.
+  torch::Tensor numbers(uint64_t first_item, int64_t count) const;
+
+  /// What a batch is told.
+  struct Draw {
+    Known known{};
+    torch::Tensor t{};      ///< [B], or [B, n] if variables have their own times
+    torch::Tensor plain{};  ///< [B] bool: items that are told nothing, for the law of times; undefined: all
+  };
+  /// labels [B, n]; `numbers` and the times t [B] of the same items on the device; first_cell [1] int64 there: the
+  /// number of the first item times n.
+  Draw operator()(const torch::Tensor& labels, const torch::Tensor& t, const torch::Tensor& numbers,
+                  const torch::Tensor& first_cell) const;
+
+ private:
+  torch::Tensor cells(Purpose purpose, int64_t count, const torch::Tensor& first_cell) const;
+
+  EvidenceOptions options_;
+  Unknowns unknowns_;
+  uint64_t seed_;
+  torch::TensorOptions tensors_;
+  int64_t n_;
+  KnownPatterns patterns_;
+};
+
+}  // namespace segre
