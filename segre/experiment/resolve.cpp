@@ -48,9 +48,14 @@ Resolved resolve(const Request& request, torch::Device device, double max_second
   Resolved out{changed(base, request), nullptr};
   out.source = open_source(out.experiment.data);
   if (request.config.empty()) {
+    const EvidenceKind asked = out.experiment.train.evidence.kind;
     out.experiment = max_seconds > 0.0 ? fit_recipe(*out.source, device, max_seconds)
                                        : recipe_for(out.source->space(), out.source->n_items(), device);
     apply(request, out.experiment);
+    // A recipe's evidence is for models that can be told of it; for others, it is what the user asked for.
+    const bool can_be_told =
+        out.experiment.form == Form::evidence && out.experiment.train.objective == Objective::cross_entropy;
+    if (!can_be_told) out.experiment.train.evidence.kind = asked;
   }
   return out;
 }

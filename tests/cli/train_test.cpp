@@ -227,9 +227,9 @@ TEST(CliTrain, ResumeHoldsAnotherConfigAgainstTheCheckpointToo) {
   ASSERT_EQ(run_program(tiny_training("coupled", run, 2)).exit_code, 0);
   const auto config = (folder / "my.toml").string();
   const std::string same = "data.source = \"coupled\"\nnet = {kind = \"mlp\", hidden = [8]}\n";
-  write_text(config, same + "train = {batch = 32, steps = 3}\n");
+  write_text(config, same + "train = {evidence = \"any\", batch = 32, steps = 3}\n");
   EXPECT_EQ(resume_error(run, {config}), std::string("train.batch is 32 now and was 64") + kAnotherRun);
-  write_text(config, same + "train = {batch = 64, steps = 3, lr = 0.5}\n");
+  write_text(config, same + "train = {evidence = \"any\", batch = 64, steps = 3, lr = 0.5}\n");
   const auto result = run_program({"train", config, "--out", run.string(), "--resume"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(load_run(run, torch::kCPU).step, 3);

@@ -50,6 +50,10 @@ custom = "mine"
 objective = "metric"
 time_law = "uniform"
 reweight = true
+evidence = "known"
+evidence_known = 0.625
+evidence_own_times = 0.375
+evidence_erased = 0.875
 steps = 17
 epochs = 6
 batch = 19
@@ -78,6 +82,7 @@ stop = "end"
 t1 = 0.25
 readout = "matched"
 tolerance = 0.0001
+order = "confidence"
 )";
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -107,10 +107,10 @@ TEST(ConditionalBound, PathIsExactForTheExactFlow) {
     const JointOracle oracle = oracle_of(table);
     double worst = 0.0;
     int64_t number = 0;
-    for (const auto& given : given_sets(oracle.space().n_variables(), 6)) {
+    for (const auto& given : given_sets(oracle.space().n_variables(), 3)) {
       const auto soft = number++ % 3 == 2 ? some_soft(oracle.space(), number) : torch::Tensor();
       const Flow flow = soft.defined() ? with_evidence(flow_of(oracle), soft) : flow_of(oracle);
-      const auto labels = enumerate_labelings(oracle.space()).slice(0, 0, c10::nullopt, 7);
+      const auto labels = enumerate_labelings(oracle.space()).slice(0, 0, c10::nullopt, 11);
       const ItemScores scores = mean_of_weights(FlowBound(flow, {.draws = 1, .panels = 4, .given = given})(labels));
       Known known = known_of(labels, given);
       if (soft.defined()) known.soft = soft.unsqueeze(0).expand({labels.size(0), -1});
