@@ -1,6 +1,5 @@
 // segre complete: fills in what is unknown about items.
 
-#include <cmath>
 #include <iomanip>
 #include <iostream>
 
@@ -41,21 +40,19 @@ struct CompleteArguments {
 torch::Tensor read_evidence(const std::string& file, const Space& space, int64_t n_items) {
   auto soft = read_npy_numbers(file);
   const int64_t S = space.n_coordinates();
-  std::vector<int64_t> wide{n_items, space.n_variables(), space.max_labels()};
-  std::vector<int64_t> shaped{n_items};
-  shaped.insert(shaped.end(), space.shape().begin(), space.shape().end());
+  std::vector<int64_t> shaped = space.shape();
   shaped.push_back(space.max_labels());
-  const auto sizes = soft.sizes().vec();
-  if (sizes != std::vector<int64_t>{n_items, S} && !(space.is_uniform() && (sizes == wide || sizes == shaped)))
+  const auto row = soft.dim() > 0 ? soft.sizes().slice(1).vec() : std::vector<int64_t>();
+  const bool by_variable =
+      space.is_uniform() && (row == std::vector<int64_t>{space.n_variables(), space.max_labels()} || row == shaped);
+  if ((row != std::vector<int64_t>{S} && !by_variable) || soft.size(0) < n_items)
     fail_input(
         "--evidence ", file, ": has shape ", soft.sizes(), ", expected [", n_items, ", ", S, "]",
         space.is_uniform() ? concat(" or [", n_items, ", ", space.n_variables(), ", ", space.max_labels(), "]") : "",
         ": log-likelihoods of every label of every item");
-  if (soft.isnan().any().item<bool>() || (soft == INFINITY).any().item<bool>())
-    fail_input("--evidence ", file, ": holds a value that is not a number or +infinity, log-likelihoods were expected");
-  // -infinity rules a label out; a large number does the same and stays finite in products with 0.
-  constexpr double kRuledOut = -1e4;
-  return soft.reshape({n_items, S}).clamp_min(kRuledOut);
+  if (soft.isnan().any().item<bool>())
+    fail_input("--evidence ", file, ": holds a value that is not a number, log-likelihoods were expected");
+  return soft.reshape({soft.size(0), S}).slice(0, 0, n_items);
 }
 
 // Items in memory: images, sequences and tables with evidence.
@@ -156,6 +153,7 @@ int64_t complete_items(const CompleteArguments& a, const Completer& completer, L
 void complete(const CompleteArguments& a, const CLI::App& command) {
   if (a.best && command.count("--draws") > 0) fail_input("--best and --draws: give one of them");
   if (a.out.empty() && a.probabilities.empty()) fail_input("give --out FILE, --probabilities FILE.csv, or both");
+  if (a.out == a.probabilities) fail_input("--out and --probabilities ", a.out, ": give two different files");
   std::optional<OutputFile> probabilities;
   if (!a.probabilities.empty()) probabilities.emplace("--probabilities", a.probabilities);
   LoadedRun run = load_named(a.run, a.device, a.checkpoint);
@@ -192,13 +190,14 @@ void add_complete(CLI::App& app, Context& /*context*/) {
   command->add_option("RUN", a->run, "directory that 'segre train' wrote")->required();
   command
       ->add_option("--data", a->data,
-                   "SOURCE of the items; unknown are missing cells of csv:, -1 in npy:, and the value of unknown= in "
-                   "png:")
+                   "SOURCE of the items; missing cells of csv:, -1 in npy: and the value of unknown= in png: are "
+                   "unknown")
       ->required();
   command->add_option(
       "--out", a->out,
       "completed items: FILE.csv, FILE.npy, FILE.png (a grid of images), a folder (one label map each), "
-      "or - for CSV on standard output; a table keeps its header, columns and order");
+      "or - for CSV on standard output; a table keeps its header, columns and order (with --evidence, it has only "
+      "the columns of the model)");
   command->add_option("--draws", a->draws, "draw this many completions of each item; a table gets a first column draw")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
   command->add_flag("--best", a->best, "instead, the most likely label of each cell given what is known");

@@ -33,7 +33,7 @@ void check_label_format(LabelFormat format, const std::string& option, const std
     fail_input(option, " ", name, ": pictures need image data; this model is a ", space.describe(),
                "; use .csv or .npy");
   if (format == LabelFormat::picture && count > kMostInPicture)
-    fail_input(option, " ", name, ": one picture holds up to ", kMostInPicture, " samples, --count is ", count,
+    fail_input(option, " ", name, ": one picture holds up to ", kMostInPicture, " items, found ", count,
                "; give a folder for one file each");
 }
 

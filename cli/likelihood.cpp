@@ -122,8 +122,11 @@ void score_data(const LikelihoodArguments& a, const LoadedRun& run, const Scorer
                 OutputFile* cells) {
   const Space& space = run.model.space();
   auto labels = first_items(space, a.data, a.items, "--data " + a.data, Unknowns::allow);
-  if (!a.only.empty())
-    labels = torch::where(parse_variables(space, a.only, "--only"), labels, torch::full({1}, kUnknown, torch::kInt64));
+  if (!a.only.empty()) {
+    auto kept = parse_variables(space, a.only, "--only");
+    if (!a.given.empty()) kept = kept.logical_or(parse_variables(space, a.given, "--given"));
+    labels = torch::where(kept, labels, torch::full({1}, kUnknown, torch::kInt64));
+  }
   const double start = now_seconds();
   const auto scored = with_progress([&](const WorkCallbacks& callbacks) { return scorer(labels, callbacks); });
   const double seconds = now_seconds() - start;
@@ -148,7 +151,8 @@ void require_options_used(const CLI::App& command, const LikelihoodArguments& a,
   require_used(command, "--order", in_order, chosen);
   require_used(command, "--error", !in_order || a.order.empty(), "--order, whose score is exact");
   require_used(command, "--t1", !in_order, chosen);
-  for (const char* option : {"--given", "--per-variable"}) require_used(command, option, !a.enumerate, "--enumerate");
+  for (const char* option : {"--given", "--only", "--per-variable"})
+    require_used(command, option, !a.enumerate, "--enumerate");
   require_used(command, "--given", method != ScoreMethod::ball && method != ScoreMethod::direct, chosen);
   require_used(command, "--per-variable", method == ScoreMethod::free || in_order, chosen);
   for (const char* option : {"--trace", "--stride", "--probes", "--average", "--panels"})
@@ -174,6 +178,8 @@ void likelihood(const LikelihoodArguments& a, const CLI::App& command) {
   std::optional<OutputFile> file;
   if (!a.out.empty()) file.emplace("--out", a.out);
   std::optional<OutputFile> cells;
+  if (!a.per_variable.empty() && a.per_variable == a.out)
+    fail_input("--out and --per-variable ", a.out, ": give two different files");
   if (!a.per_variable.empty()) cells.emplace("--per-variable", a.per_variable);
   const LoadedRun run =
       load_named(a.run, a.device, a.checkpoint, scoring_precision(method, parse_precision(a.precision)));
@@ -198,9 +204,10 @@ void add_estimator_options(CLI::App& command, LikelihoodArguments& a) {
                      "left or right half of an image; or a mask, FILE.png or FILE.npy, whose pixels other than 0 are "
                      "given");
   command.add_option("--only", a.only, "score these variables alone, named as for --given, and leave the others out");
-  command.add_option("--order", a.order,
-                     "order: left-to-right or random gives the exact log p of filling in that order, with one "
-                     "evaluation per variable; without it, the average over all orders is bounded");
+  command.add_option(
+      "--order", a.order,
+      "order: left-to-right or random (one for all items) gives the exact log p of filling in that order, with one "
+      "evaluation per variable; without it, the average over all orders is bounded");
   command.add_option("--per-variable", a.per_variable,
                      "free, order: FILE.csv, FILE.npy or, for images, FILE.png: the nats of each cell, which add up "
                      "to the item's");
@@ -246,8 +253,9 @@ void add_likelihood(CLI::App& app, Context& /*context*/) {
       ->check(CLI::Range(int64_t{0}, kMost));
   command->add_option("--seed", a->seed, "seed; a score depends only on it and the item");
   add_device_option(*command, a->device);
-  command->add_option("--precision", a->precision,
-                      "precision of the network: float32, bfloat16 (CUDA), or auto: as trained for free, else float32");
+  command->add_option(
+      "--precision", a->precision,
+      "precision of the network: float32, bfloat16 (CUDA), or auto: as trained for free and order, else float32");
   add_checkpoint_option(*command, a->checkpoint);
   command->footer("Example: segre likelihood models/mnist --data 'glyphs?pad=2' --items 20 --out scores.csv");
   command->callback([a, command] { likelihood(*a, *command); });

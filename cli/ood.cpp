@@ -63,7 +63,8 @@ void add_ood(CLI::App& app, Context& /*context*/) {
   command->add_option("RUN", arguments->run, "directory that 'segre train' wrote")->required();
   command->add_option("--inside", arguments->inside, "SOURCE of items like the training data")->required();
   command->add_option("--outside", arguments->outside, "SOURCE of items of another kind")->required();
-  command->add_option("--out", arguments->out, "new folder for report.html, auroc.csv, scores.csv, items.png, oddest.png")
+  command
+      ->add_option("--out", arguments->out, "new folder for report.html, auroc.csv, scores.csv, items.png, oddest.png")
       ->required();
   command->add_option("--train", arguments->train, "SOURCE of training items (the run's own, without held-out items)");
   command->add_option("--items", arguments->items, "score N evenly spaced items of each source; 0: all (1000)")

@@ -39,7 +39,12 @@ int main() {
   while (trainer.n_steps() < recipe.train.steps) trainer.step();
   segre::load_weights(model.field(), trainer.state(), /*averaged=*/true);
 
-  const auto samples = segre::Sampler(model, recipe.sample, /*seed=*/1).draw(0, 1000).labels;
+  const segre::Sampler sampler(model, recipe.sample, /*seed=*/1);
+  const auto samples = sampler.draw(0, 1000).labels;
+  // It rains; is the street wet? The distribution of every unknown label given the known ones.
+  const auto rain = torch::tensor({2, -1}, torch::kInt64).view({1, 2});  // -1 is segre::kUnknown
+  const auto p = sampler.probabilities({.labels = rain}, 0)[0];           // [S], 3 labels and 2
+  std::cout << "P(wet | rain) = " << p[4].item<double>() << '\n';
   const segre::Flow flow = segre::flow_of(model);
   const auto distinct = segre::distinct_items(items);  // each different item is scored once
   const segre::FreeBound bound(flow, segre::TimeDensity(1.0), {.times = 4096});

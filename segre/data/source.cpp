@@ -66,7 +66,9 @@ torch::ScalarType label_type(const Space& space, Unknowns unknowns) {
 
 void require_complete(const DataSource& source, const std::string& what) {
   if (!source.has_unknowns()) return;
-  const auto unknown = source.dataset()->labels < 0;
+  const Dataset* dataset = source.dataset();
+  if (dataset == nullptr) fail_input(what, ": some labels are unknown, but complete items are needed here");
+  const auto unknown = dataset->labels < 0;
   const auto item = unknown.any(1).to(torch::kInt8).argmax().item<int64_t>();
   const auto variable = unknown[item].to(torch::kInt8).argmax().item<int64_t>();
   const std::string place = source.place(item);

@@ -46,7 +46,7 @@ SourceSummary summarise(const DataSource& source, int64_t most) {
     if (space.n_variables() <= SourceSummary::kMaxColumns) out.columns.push_back(summary);
     at += space.n_labels(column);
   }
-  if (source.has_unknowns())
+  if (source.has_unknowns() && source.dataset() != nullptr)
     out.missing_share = (source.dataset()->labels < 0).to(torch::kFloat64).mean().item<double>();
   return out;
 }

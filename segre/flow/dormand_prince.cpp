@@ -6,6 +6,7 @@
 #include "segre/flow/flow_plan.h"
 #include "segre/flow/sampler_kinds.h"
 #include "segre/flow/state_blocks.h"
+#include "segre/space/blocks.h"
 
 namespace segre {
 namespace {
@@ -78,6 +79,12 @@ class DormandPrince final : public Integrator {
   // Inputs and outputs of an attempt, in this order; inputs go on with what is known.
   enum Row { kV, kField, kTime, kStep, kError, kEvaluations, kKnown };
 
+  // The mean over the coordinates that the flow carries: x [B, S] -> [B].
+  torch::Tensor mean_open(const Known& known, const torch::Tensor& x) const {
+    if (!known.labels.defined()) return x.mean(1);
+    return x.sum(1) / spread(flow_.space, open_variables(known)).sum(1).clamp_min(1);
+  }
+
   // Attempts one step of every row; rows that have arrived stay unchanged. After the rows it returns [2]
   // bool, whether any is still on its way and whether any step has become too small.
   Tensors attempt(const Tensors& rows, int known_shape) const {
@@ -96,7 +103,8 @@ class DormandPrince final : public Integrator {
       k.push_back(flow_.velocity({end, torch::add(t, h, kNodes[stage]), known}));
     }
     const auto scale = tolerance_ * (1.0 + torch::maximum(v.abs(), end.abs()));
-    const auto error = (weighted_sum(k, kErrorWeights) * h_column / scale).square().mean(1).sqrt();
+    const auto squared = (weighted_sum(k, kErrorWeights) * h_column / scale).square();
+    const auto error = mean_open(known, squared).sqrt();
     const auto accepted = active.logical_and(error <= 1.0);  // NaN is not accepted
     const auto bounded = torch::nan_to_num(error, 1e9, 1e9).clamp_min(kSmallestError);
     const auto next_h = torch::where(active, h * step_factor(bounded, rows[kError], accepted), rows[kStep]);

@@ -80,7 +80,7 @@ class Erasure final : public Integrator {
     }
     const auto corner = corners(space, *flow_.path, known.labels.clamp_min(0), flow_.options);
     Arrival arrival{only_open(space, from.known, flow_.path->at(times_.back()).a * corner) * all_finite,
-                    torch::full({B}, n_steps_, torch::kInt64)};
+                    torch::full({B}, n_steps_, torch::kInt64), known.labels.clamp_min(0)};
     if (observe) observe(arrival.v, times_.back());
     return arrival;
   }

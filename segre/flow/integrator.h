@@ -36,6 +36,7 @@ struct Departure {
 struct Arrival {
   torch::Tensor v;              ///< [B, S] at t1
   torch::Tensor n_evaluations;  ///< [B] int64 on the CPU: evaluations of the field per row
+  torch::Tensor labels{};       ///< [B, n] int64, if the sampler draws labels itself; else they are read from v
 };
 
 /// Carries states along a flow from t = 0 to t1. On CUDA each step (in dopri5, each attempted step) is a graph, so all

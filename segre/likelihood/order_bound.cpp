@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "segre/core/error.h"
+#include "segre/core/memory.h"
 #include "segre/core/parallel.h"
 #include "segre/core/rng.h"
 #include "segre/space/blocks.h"
@@ -30,6 +31,7 @@ OrderBound::OrderBound(Flow flow, const OrderOptions& options)
     fail_input("the order bound needs a model with model.form = \"evidence\", which can be told labels");
   if (options_.order == LabelOrder::any && (options_.times < 2 || options_.times % 2 != 0))
     fail_input("times = ", options_.times, ": expected a multiple of 2");
+  require_row_memory();
 }
 
 int64_t OrderBound::evaluations() const {
@@ -39,6 +41,14 @@ int64_t OrderBound::evaluations() const {
 // On the CPU each item is computed separately; on a GPU a block of rows holds as many as fit.
 int64_t OrderBound::items_per_block() const {
   return flow_.options.device().is_cpu() ? 1 : std::max<int64_t>(1, endpoint_->rows() / evaluations());
+}
+
+void OrderBound::require_row_memory() const {
+  const auto rows = static_cast<double>(evaluations());
+  const auto numbers =
+      2.0 * static_cast<double>(flow_.space.n_variables()) + 3.0 * static_cast<double>(flow_.space.n_coordinates());
+  require_memory(8.0 * rows * numbers, concat("scoring an item of the ", flow_.space.describe(), " in an order"),
+                 torch::kCPU);
 }
 
 int64_t OrderBound::items_per_call() const { return items_per_block() * n_threads(); }
@@ -58,12 +68,13 @@ OrderBound::Marks OrderBound::random_sets(const torch::Tensor& labels, const tor
           torch::where(asked, (n_open / hidden).unsqueeze(1), torch::zeros({1}, torch::kFloat64))};
 }
 
-// Row k shows the first k cells of the order and asks for the next.
-OrderBound::Marks OrderBound::in_order(const torch::Tensor& labels, const torch::Tensor& marks, uint64_t seed) const {
+// Row k shows the first k cells of the order and asks for the next. The order is the same for all items: if it depended
+// on the labels, the probabilities of all labelings would not add up to 1.
+OrderBound::Marks OrderBound::in_order(const torch::Tensor& labels, const torch::Tensor& marks) const {
   const int64_t n = labels.size(1);
   const auto open = marks == kUnknown;
   const auto priority = options_.order == LabelOrder::random
-                            ? priorities(seed, 1, n)
+                            ? priorities(options_.seed, 1, n)
                             : torch::arange(n, torch::kFloat32).unsqueeze(0) / static_cast<double>(n);
   const auto rank = ranks(priority, open);
   const auto step = torch::arange(std::max<int64_t>(1, open.sum().item<int64_t>())).unsqueeze(1);
@@ -81,8 +92,7 @@ std::vector<torch::Tensor> OrderBound::parts_of(const torch::Tensor& labels, con
   for (int64_t k = 0; k < labels.size(0); ++k) {
     const auto row = labels.slice(0, k, k + 1);
     const auto mark = marks.slice(0, k, k + 1);
-    const Marks rows =
-        options_.order == LabelOrder::any ? random_sets(row, mark, seeds[k]) : in_order(row, mark, seeds[k]);
+    const Marks rows = options_.order == LabelOrder::any ? random_sets(row, mark, seeds[k]) : in_order(row, mark);
     known.push_back(rows.known);
     weights.push_back(rows.weight);
     sizes.push_back(rows.known.size(0));

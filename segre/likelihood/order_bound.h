@@ -9,9 +9,10 @@ namespace segre {
 enum class LabelOrder {
   any,            ///< the average over all orders: a bound
   left_to_right,  ///< variable 0 first
-  random,         ///< one random order for each item
+  random,         ///< one random order for all items
 };
 
+/// How to fill in, and what to score.
 struct OrderOptions {
   LabelOrder order = LabelOrder::any;
   int64_t times = 32;  ///< evaluations per item, a multiple of 2 (any)
@@ -25,7 +26,7 @@ struct OrderOptions {
 ///
 ///   any              -log p(x) <= E over orders of sum_k -log pi(x_k | those before k)
 ///   left_to_right    the exact, normalised log p of the sampler that fills in that order; n evaluations per item
-///   random           the same for a random order, which is a function of the item and the seed
+///   random           the same for a random order, which is a function of the seed
 ///
 /// The average over orders is estimated by showing random sets of cells: with m of n cells to be found, n/m times the
 /// sum of their -log pi is unbiased if every m is equally likely. Numbers m are stratified, two sets per stratum.
@@ -49,7 +50,8 @@ class OrderBound {
   };
   int64_t items_per_block() const;
   Marks random_sets(const torch::Tensor& labels, const torch::Tensor& marks, uint64_t seed) const;
-  Marks in_order(const torch::Tensor& labels, const torch::Tensor& marks, uint64_t seed) const;
+  Marks in_order(const torch::Tensor& labels, const torch::Tensor& marks) const;
+  void require_row_memory() const;
   std::vector<torch::Tensor> parts_of(const torch::Tensor& labels, const torch::Tensor& marks,
                                       const uint64_t* seeds) const;
 

@@ -85,7 +85,7 @@ torch::Tensor Model::certainty(const State& state) const {
     const auto c = static_cast<double>(in[0].size(-1));
     return ((1.0 - q.square().sum(-1)) / (1.0 - 1.0 / c)).clamp(kLeastSpread, 1.0);
   });
-  const auto odds = 2.0 * spread_left.rsqrt().acosh();
+  const auto odds = 2.0 * spread_left.rsqrt().clamp_min(1.0).acosh();
   const auto at = path_->at(state.t.dim() == 1 ? state.t.unsqueeze(1) : state.t);
   const auto ratio = ((at.a / at.s).square() + odds / scales_.square().clamp_min(kLeastSpread)).sqrt().contiguous();
   const auto tick = torch::searchsorted(clock_, ratio).clamp(1, clock_.numel() - 1);

@@ -100,9 +100,11 @@ Sampler::Block Sampler::draw_block(uint64_t block, const Known& known, uint64_t 
   const uint64_t first = block * static_cast<uint64_t>(rows_);
   const auto v_0 = only_open(flow_.space, known, noise(first, rows_, seed));
   const Arrival arrival = (*integrator_)({v_0, first, seed, known});
-  auto labels = read(arrival.v, first, known, seed);
+  auto labels = arrival.labels.defined() ? arrival.labels : read(arrival.v, first, known, seed);
+  const auto undecided = arrival.labels.defined() ? torch::zeros({rows_}, torch::kInt64)
+                                                  : count_undecided(arrival.v, known).to(torch::kCPU);
   if (known.labels.defined()) labels = torch::where(known.labels == kUnknown, labels, known.labels.clamp_min(kUnknown));
-  return {labels.to(torch::kCPU), count_undecided(arrival.v, known).to(torch::kCPU), arrival.n_evaluations};
+  return {labels.to(torch::kCPU), undecided, arrival.n_evaluations};
 }
 
 std::vector<Sampler::Part> Sampler::parts_of(uint64_t first, int64_t count) const {
@@ -130,16 +132,27 @@ Samples Sampler::draw(uint64_t first, int64_t count) const {
   return draw_parts(first, count, {}, seed_);
 }
 
-Samples Sampler::complete(const Known& known, uint64_t first, int64_t draw) const {
+// The number of rows of what is known. Labels index memory, so they are checked here.
+int64_t Sampler::check_known(const Known& known) const {
   if (known.nothing()) fail_input("completing needs rows that say what is known");
   if (!flow_.from_evidence) fail_input("completing needs a model with model.form = \"evidence\"");
+  if (known.labels.defined()) check_labels(flow_.space, known.labels.clamp_min(kUnknown), Unknowns::allow);
   const int64_t count = (known.labels.defined() ? known.labels : known.soft).size(0);
+  if (known.soft.defined() && known.soft.sizes() != at::IntArrayRef{count, flow_.space.n_coordinates()})
+    fail_input("likelihoods must have the shape [", count, ", ", flow_.space.n_coordinates(), "], found ",
+               known.soft.sizes());
+  return count;
+}
+
+Samples Sampler::complete(const Known& known, uint64_t first, int64_t draw) const {
+  const int64_t count = check_known(known);
   return draw_parts(first, count, known, round_seed(seed_, draw));
 }
 
 torch::Tensor Sampler::probabilities(const Known& known, uint64_t first) const {
   const torch::NoGradGuard no_grad;
-  const int64_t count = (known.labels.defined() ? known.labels : known.soft).size(0);
+  const int64_t count = check_known(known);
+  if (count == 0) return torch::empty({0, flow_.space.n_coordinates()});
   const auto parts = parts_of(first, count);
   std::vector<torch::Tensor> out(parts.size());
   for_each_block(static_cast<int64_t>(parts.size()), flow_.options.device().is_cpu(), [&](int64_t k) {

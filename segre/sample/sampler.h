@@ -84,6 +84,7 @@ class Sampler {
     int64_t first;       // row of the request
   };
   std::vector<Part> parts_of(uint64_t first, int64_t count) const;
+  int64_t check_known(const Known& known) const;
   Known block_of(const Known& known, const Part& part) const;
   Block draw_block(uint64_t block, const Known& known, uint64_t seed) const;
   Samples draw_parts(uint64_t first, int64_t count, const Known& known, uint64_t seed) const;

@@ -106,6 +106,18 @@ torch::ScalarType type_for(const Space& space, const torch::Tensor& labels) {
   return label_type(space, may_be_unknown ? Unknowns::allow : Unknowns::refuse);
 }
 
+// Whether labels without names meet names that are not numbers, such as the categories of streets: an array of samples
+// is read back this way. Names like "0", "1", "ignore" are matched.
+bool goes_by_number(const Space& space, const Space& from) {
+  return from.label_set().names.empty() && LabelFinder(space, 0).find("0") < 0;
+}
+
+// The same number for each label; -1 beyond those of the space.
+torch::Tensor same_numbers(const Space& space, const Space& from) {
+  const auto number = torch::arange(from.max_labels(), torch::kInt64);
+  return torch::where(number < space.max_labels(), number, torch::full({1}, -1, torch::kInt64));
+}
+
 // Whether every label keeps its number.
 bool is_identity(const torch::Tensor& place) {
   return torch::equal(place, torch::arange(place.size(0), torch::kInt64));
@@ -132,7 +144,7 @@ torch::Tensor relabel_table(const Space& space, const Space& from, const torch::
 // Sequences and images: all variables share their labels.
 torch::Tensor relabel_shared(const Space& space, const Space& from, const torch::Tensor& labels,
                              const std::string& what, const PlaceOfRow& place) {
-  const auto numbers_of = places(space, 0, from, 0);
+  const auto numbers_of = goes_by_number(space, from) ? same_numbers(space, from) : places(space, 0, from, 0);
   const auto type = type_for(space, labels);
   if (is_identity(numbers_of)) return labels.to(type);
   auto out = torch::empty({labels.size(0), space.n_variables()}, type);
@@ -164,6 +176,7 @@ class RelabelledSource final : public DataSource {
     return aligned(source_->items(random, first_item, count));
   }
   std::string place(int64_t item) const override { return source_->place(item); }
+  bool has_unknowns() const override { return source_->has_unknowns(); }
 
  private:
   torch::Tensor aligned(const torch::Tensor& labels) const {

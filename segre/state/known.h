@@ -29,8 +29,9 @@ struct Known {
   Known to(torch::TensorOptions options) const;
 };
 
-/// What items say about each other's labels: labels that are kUnknown are left out, those marked by `given` [n] bool
-/// are known, and the rest are to be found. Without `given` and missing labels, nothing is known. labels [B, n].
+/// What is known when items are trained on or scored: labels that are kUnknown are left out, those marked by `given`
+/// [n] bool are known, and the rest are to be found. Without `given` and missing labels, nothing is known. labels [B,
+/// n].
 Known known_of(const torch::Tensor& labels, const torch::Tensor& given = {});
 
 /// Which variables the flow carries: [B, n] bool; undefined if all.

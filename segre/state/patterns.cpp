@@ -11,7 +11,7 @@ constexpr double kHalvesShare = 0.5, kBordersShare = 0.15;  // of the remaining 
 
 torch::Tensor number(const torch::Tensor& shape, Number which) { return shape.select(1, which).unsqueeze(1); }
 
-// A share of a kind, counted from the end of the one before: whether u is in [from, to) of the box's kinds.
+// Whether u is in [from, to).
 torch::Tensor between(const torch::Tensor& u, double from, double to) { return (u >= from).logical_and(u < to); }
 
 // An interval of [0, length) with random ends in whole numbers, never empty: {from, to}.

@@ -17,22 +17,24 @@ namespace {
 
 constexpr int64_t kMostPatterns = 1 << 20;
 
-// Every set of known labels, some but not all known, that has a positive probability: [P, n] int64.
-torch::Tensor all_patterns(const JointTable& table) {
+// Every set of known labels, some but not all known: [P, n] int64; at most `most` of them, chosen at random, if that is
+// not 0. Sets that are impossible are left out later.
+torch::Tensor some_patterns(const Space& space, int64_t most) {
   std::vector<Variable> marked;
-  for (int64_t i = 0; i < table.space.n_variables(); ++i)
-    marked.push_back({table.space.variable_name(i), table.space.n_labels(i) + 1, {}});
-  const Space with_unknown = Space::table(marked);
-  const auto all = enumerate_labelings(with_unknown, kMostPatterns) - 1;  // kUnknown is -1
+  for (int64_t i = 0; i < space.n_variables(); ++i)
+    marked.push_back({space.variable_name(i), space.n_labels(i) + 1, {}});
+  const auto all = enumerate_labelings(Space::table(marked), kMostPatterns) - 1;  // kUnknown is -1
   const auto unknown = (all == kUnknown).sum(1);
-  const auto some =
-      all.index_select(0, (unknown > 0).logical_and(unknown < table.space.n_variables()).nonzero().squeeze(1));
-  const auto hot = one_hot(table.space, table.labelings, torch::kFloat64);
-  const auto is_known = (some >= 0).to(torch::kFloat64);
-  const auto asked = one_hot(table.space, some.clamp_min(0), torch::kFloat64) * spread(table.space, is_known);
-  const auto agree = asked.matmul(hot.t()) > is_known.sum(1, /*keepdim=*/true) - 0.5;
-  const auto p = agree.to(torch::kFloat64).mv(table.p);
-  return some.index_select(0, (p > 0.0).nonzero().squeeze(1));
+  const auto some = (unknown > 0).logical_and(unknown < space.n_variables()).nonzero().squeeze(1);
+  const int64_t n = some.size(0);
+  if (n == 0) fail_input("the ", space.describe(), " has no conditionals: nothing is left if one variable is known");
+  return all.index_select(0, most > 0 && most < n ? some.index_select(0, chosen_rows(n, most)) : some);
+}
+
+bool is_possible(const JointTable& table, const torch::Tensor& labels) {
+  const auto is_known = labels >= 0;
+  const auto agree = (table.labelings == labels).logical_or(is_known.logical_not()).all(1);
+  return table.p.masked_select(agree).sum().item<double>() > 0.0;
 }
 
 double marginal_kl(const JointTable& exact, const torch::Tensor& known, const torch::Tensor& probabilities) {
@@ -73,12 +75,11 @@ ConditionalsResult check_conditionals(const LoadedRun& run, const ConditionalsOp
         "learn: its data are ",
         run.experiment.data);
   const JointTable& table = *source->joint();
-  auto patterns = all_patterns(table);
-  if (options.patterns > 0 && options.patterns < patterns.size(0))
-    patterns = patterns.index_select(0, chosen_rows(patterns.size(0), options.patterns));
+  const auto patterns = some_patterns(table.space, options.patterns);
   const Completer completer(run, {.sample = run.experiment.sample, .seed = options.seed});
   ConditionalsResult out{};
   for (int64_t k = 0; k < patterns.size(0); ++k) {
+    if (!is_possible(table, patterns[k])) continue;
     out.checks.push_back(check(completer, table, patterns[k].contiguous(), options, k));
     const ConditionalCheck& last = out.checks.back();
     out.mean += last.total_variation;

@@ -24,7 +24,7 @@ struct ConditionalCheck {
 struct ConditionalsResult {
   std::vector<ConditionalCheck> checks;
   double mean, floor, worst;  ///< of the total variations
-  double mean_kl;
+  double mean_kl;             ///< of the marginals
 };
 
 /// Draws from every conditional p(x_U | x_K) with some but not all variables known and compares with the exact one.

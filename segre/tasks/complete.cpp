@@ -26,6 +26,15 @@ torch::Tensor excluded_labels(const Space& space) {
   return (soft < 0).any().item<bool>() ? soft : torch::Tensor();
 }
 
+// Log-likelihoods with a maximum of 0 per variable, none below kRuledOut. InputError if all labels of a variable are
+// impossible.
+torch::Tensor normalised(const Space& space, const torch::Tensor& soft) {
+  const auto best = reduce_blocks(space, {soft}, [](const auto& in) { return in[0].amax(-1); });
+  if (!best.isfinite().all().item<bool>())
+    fail_input("log-likelihoods must have a finite largest value for each variable of each item");
+  return (soft - spread(space, best)).clamp_min(kRuledOut);
+}
+
 // Log-likelihoods of labels that were replaced with probability p by one drawn uniformly: [B, S].
 torch::Tensor noisy_evidence(const Space& space, const torch::Tensor& labels, double p) {
   const auto hot = one_hot(space, labels.clamp_min(0), torch::kFloat32);
@@ -62,7 +71,7 @@ Known Completer::known_of(const torch::Tensor& labels, const torch::Tensor& soft
     evidence.push_back(noisy_evidence(model_space, known.labels, options_.noise));
     known.labels = torch::full_like(labels, kUnknown);
   }
-  if (soft.defined()) evidence.push_back(soft.to(torch::kFloat32));
+  if (soft.defined()) evidence.push_back(normalised(model_space, soft).to(torch::kFloat32));
   if (excluded_.defined()) evidence.push_back(excluded_.expand({labels.size(0), -1}));
   for (const auto& part : evidence) known.soft = known.soft.defined() ? known.soft + part : part;
   return known;
@@ -120,14 +129,14 @@ class TableCompleter {
         limit_(name.limit()),
         values_(seed, Purpose::bin_values) {}
 
-  int64_t operator()(const WorkCallbacks& callbacks, int64_t total) {
+  int64_t operator()(const WorkCallbacks& callbacks) {
     write_header();
     while (n_rows_ < limit_) {
       const Chunk chunk = read_chunk();
       if (chunk.fields.empty()) break;
       complete(chunk);
       n_rows_ += static_cast<int64_t>(chunk.fields.size());
-      callbacks.report({"completing", n_rows_, std::max(total, n_rows_)});
+      callbacks.report({"completing", n_rows_, n_rows_});  // how many there are is not known
     }
     items_.finish();
     return n_rows_;
@@ -179,8 +188,11 @@ class TableCompleter {
     std::vector<std::string> fields = chunk.fields[row];
     const auto* before = known[row].const_data_ptr<int64_t>();
     const auto* after = completed[row].const_data_ptr<int64_t>();
+    const auto* in_file = &chunk.labels[row * space_.n_variables()];
+    // A noisy label that stays keeps its text: a number within a bin, for example.
     for (int64_t i = 0; i < space_.n_variables(); ++i)
-      if (before[i] == kUnknown) fields[items_.field(i)] = text_of(i, after[i], n_rows_ + row, draw);
+      if (before[i] == kUnknown && after[i] != in_file[i])
+        fields[items_.field(i)] = text_of(i, after[i], n_rows_ + row, draw);
     const char delimiter = items_.rows().delimiter();
     std::string line = outputs_.draws > 1 ? std::to_string(draw + 1) : "";
     for (const std::string& field : fields) {
@@ -210,20 +222,12 @@ class TableCompleter {
   int64_t n_rows_ = 0;
 };
 
-// The number of rows of a table, for the time left.
-int64_t count_rows(const SourceName& name) {
-  CsvRows rows(name);
-  int64_t count = 0;
-  while (count < name.limit() && rows.next()) ++count;
-  return count;
-}
-
 }  // namespace
 
 int64_t complete_csv(const Completer& completer, const SourceName& name, const std::string& what,
                      const CompleteOutputs& outputs, uint64_t seed, const WorkCallbacks& callbacks) {
   require_known_options(name);
-  return TableCompleter(completer, name, what, outputs, seed)(callbacks, count_rows(name));
+  return TableCompleter(completer, name, what, outputs, seed)(callbacks);
 }
 
 }  // namespace segre

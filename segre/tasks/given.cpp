@@ -1,5 +1,6 @@
 #include "segre/tasks/given.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -36,11 +37,18 @@ torch::Tensor half_of(const Space& space, const std::string& word) {
   auto half = torch::zeros(space.shape(), torch::kBool);
   const int64_t rows = space.shape()[0] / 2;
   const int64_t columns = space.shape()[1] / 2;
-  if (word == "upper") return half.slice(0, 0, rows).fill_(true), half.flatten();
-  if (word == "lower") return half.slice(0, rows).fill_(true), half.flatten();
-  if (word == "left") return half.slice(1, 0, columns).fill_(true), half.flatten();
-  if (word == "right") return half.slice(1, columns).fill_(true), half.flatten();
-  return {};
+  if (word == "upper") {
+    half.slice(0, 0, rows).fill_(true);
+  } else if (word == "lower") {
+    half.slice(0, rows).fill_(true);
+  } else if (word == "left") {
+    half.slice(1, 0, columns).fill_(true);
+  } else if (word == "right") {
+    half.slice(1, columns).fill_(true);
+  } else {
+    return {};
+  }
+  return half.flatten();
 }
 
 torch::Tensor read_mask(const Space& space, const std::string& file, const std::string& option) {
@@ -86,10 +94,15 @@ std::string source_name(const std::string& text) {
 }  // namespace
 
 torch::Tensor parse_variables(const Space& space, const std::string& text, const std::string& option) {
+  const auto names = names_of(space);
+  if (const auto at = std::find(names.begin(), names.end(), text); at != names.end()) {  // it may contain a comma
+    auto one = torch::zeros({space.n_variables()}, torch::kBool);
+    one[at - names.begin()] = true;
+    return one;
+  }
   if (text.ends_with(".png") || text.ends_with(".npy")) return read_mask(space, text, option);
   if (const auto half = half_of(space, text); half.defined()) return half;
   auto given = torch::zeros({space.n_variables()}, torch::kBool);
-  const auto names = names_of(space);
   for (const std::string& word : split(text, ',')) {
     const bool by_number = space.layout() != Layout::table && add_positions(given, word, option);
     if (!by_number) given[find_variable(names, word, option)] = true;
@@ -98,7 +111,8 @@ torch::Tensor parse_variables(const Space& space, const std::string& text, const
 }
 
 torch::Tensor parse_labels(const Space& space, const std::string& text, const std::string& option) {
-  const bool is_pairs = text.find('=') != std::string::npos && text.find(':') > text.find('=');
+  // A source has a colon or a question mark before its first equals sign, if any.
+  const bool is_pairs = text.find('=') != std::string::npos && text.find_first_of(":?") > text.find('=');
   if (!is_pairs) return open_source_for(space, source_name(text), option + " " + text, Unknowns::allow)->rows(0, 1);
   auto labels = torch::full({1, space.n_variables()}, kUnknown, torch::kInt64);
   const auto names = names_of(space);
@@ -110,6 +124,8 @@ torch::Tensor parse_labels(const Space& space, const std::string& text, const st
     if (label < 0)
       fail_input(option, " ", printable(word), ": ", printable(names[variable]), " has the labels ",
                  list_labels(label_names(space, variable)));
+    if (labels[0][variable].item<int64_t>() != kUnknown)
+      fail_input(option, " ", text, ": ", printable(names[variable]), " is stated twice");
     labels[0][variable] = label;
   }
   return labels;

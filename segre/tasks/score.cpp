@@ -44,6 +44,13 @@ ErrorTarget target_of(const ScoreOptions& options, bool each, const Space& space
   return target;
 }
 
+// How many variables of an item are scored, on average: not those given or unknown.
+int64_t mean_scored(const torch::Tensor& labels, const torch::Tensor& given) {
+  auto scored = labels >= 0;
+  if (given.defined()) scored = scored.logical_and(given.logical_not());
+  return std::max<int64_t>(1, std::llround(scored.sum(1).to(torch::kFloat64).mean().item<double>()));
+}
+
 }  // namespace
 
 // How to score distinct labelings, and what the scores mean.
@@ -84,14 +91,15 @@ struct Scorer::Estimator {
                                    .given = asked.given};
     if (asked.log_mean) require_exact_trace(options.trace);
     const FlowBound checked(flow, options);
-    return {.start = [flow, options, log_mean = asked.log_mean](
-                         const auto& labels) { return refine_flow_bound(flow, options, log_mean, labels); },
-            .kind = ScoreKind::lower_bound,
-            .t1 = checked.t1(),
-            .unit = "draws per item",
-            .method = concat(by_path ? "path" : "the paper's ball", " proposal, ", name_of(asked.trace.kind),
-                             " trace, ", asked.log_mean ? "log-mean-exp" : "mean"),
-            .meaning = "in expectation a lower bound on log p of the flow, which all samplers but sde follow"};
+    return {
+        .start = [flow, options, log_mean = asked.log_mean](
+                     const auto& labels) { return refine_flow_bound(flow, options, log_mean, labels); },
+        .kind = ScoreKind::lower_bound,
+        .t1 = checked.t1(),
+        .unit = "draws per item",
+        .method = concat(by_path ? "path" : "the paper's ball", " proposal, ", name_of(asked.trace.kind), " trace, ",
+                         asked.log_mean ? "log-mean-exp" : "mean"),
+        .meaning = "in expectation a lower bound on log p of the flow, which all samplers but sde and erasure follow"};
   }
 
   static Estimator direct(const ScoreOptions& asked, const Flow& flow) {
@@ -169,6 +177,7 @@ ScoredData Scorer::operator()(const torch::Tensor& labels, const WorkCallbacks& 
   ScoredData out{.distinct = distinct_items(labels), .scores = {}, .summary = {}};
   out.scores = score(out.distinct, options_.each, callbacks);
   out.summary = summarise(out.scores.items, run_.model.space(), out.distinct.counts);
+  out.summary.n_variables = mean_scored(labels, options_.given);
   if (out.scores.kind == ScoreKind::lower_bound) require_possible(out.summary);
   return out;
 }

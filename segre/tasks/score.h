@@ -106,7 +106,7 @@ class Scorer {
 void write_cells_csv(std::ostream& out, const Space& space, const ItemScores& scores);
 
 /// The network precision that a method needs: derivatives of a field rounded to bfloat16 are not those of the field, so
-/// all but the simulation-free bound use float32 unless the user `asked` for something else.
+/// all but the simulation-free and the order bound use float32 unless the user `asked` for something else.
 NetPrecision scoring_precision(ScoreMethod method, NetPrecision asked);
 
 /// Describes how far probabilities and sample frequencies differ, compared with chance alone; `sampler` names the

@@ -14,6 +14,7 @@ enum class EvidenceKind {
   any,      ///< also, for a share of the items, a time of its own for each variable
 };
 
+/// How much evidence of which kind.
 struct EvidenceOptions {
   EvidenceKind kind = EvidenceKind::uniform;
   double known = 0.5;       ///< share of the items with known variables
@@ -24,8 +25,9 @@ struct EvidenceOptions {
 /// Declares the keys train.evidence and train.evidence_*.
 void declare_evidence_keys(ConfigSchema& schema, EvidenceOptions& options);
 
-/// Draws what training tells the network: a function of (seed, item). All of it is tensor operations on the device, so
-/// a captured CUDA step does not need the host.
+/// Draws what training tells the network: a function of (seed, item), except that variables with times of their own
+/// have those of other items of the batch. All of it is tensor operations on the device, so a captured CUDA step does
+/// not need the host.
 class EvidenceLaw {
  public:
   /// `unknowns`: whether labels may be kUnknown, which leaves their variables out.

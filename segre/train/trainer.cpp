@@ -91,6 +91,8 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
   if (!evidence_.is_idle() && (options_.objective != Objective::cross_entropy || model_.form() != Form::evidence))
     fail_input(source_.has_unknowns() ? "data with unknown labels" : "train.evidence",
                " needs model.form = \"evidence\" and train.objective = \"cross_entropy\"");
+  if (options_.evidence.kind != EvidenceKind::uniform && options_.reweight)
+    fail_input("train.reweight weights every item by its one time; it needs train.evidence = \"uniform\"");
   if (options_.batch < 1) fail_input("train.batch = ", options_.batch, ": expected at least 1");
   const auto device = model_.options().device();
   // On the CPU only the shards in progress are inside the network.

@@ -14,11 +14,11 @@ namespace segre {
 struct TrainOptions {
   Objective objective = Objective::cross_entropy;
   TimeLawKind time_law = TimeLawKind::information;
-  bool reweight = false;  ///< weight items back to uniform times, see TimeLaw
-  EvidenceOptions evidence;
-  int64_t steps = 8000;  ///< optimiser steps
-  int64_t epochs = 0;    ///< passes over a finite source instead of `steps`; 0: use `steps`
-  int64_t batch = 1024;  ///< items per step
+  bool reweight = false;     ///< weight items back to uniform times, see TimeLaw
+  EvidenceOptions evidence;  ///< what the network is told besides the state of the flow
+  int64_t steps = 8000;      ///< optimiser steps
+  int64_t epochs = 0;        ///< passes over a finite source instead of `steps`; 0: use `steps`
+  int64_t batch = 1024;      ///< items per step
   ScheduleOptions schedule;
   AdamOptions adam;
 };

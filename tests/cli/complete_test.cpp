@@ -138,6 +138,8 @@ TEST_F(CliComplete, ConditionalScoresAddUp) {
   EXPECT_NEAR(sum, -all, 1e-5);
   // The chain rule in the order of filling in, which starts with sky: the same evaluations.
   EXPECT_NEAR(score({"--given", "sky"}), all + std::stod(cells[1].fields[1]), 1e-5);
+  // Two of the three: the others are left out, but not what is given.
+  EXPECT_NEAR(score({"--only", "ground", "--given", "sky"}), -std::stod(cells[1].fields[2]), 1e-5);
   const auto wrong =
       run_program({"likelihood", run(), "--data", source("full.csv"), "--bound", "ball", "--given", "sky"});
   EXPECT_EQ(wrong.exit_code, kBadInput);

@@ -1,6 +1,6 @@
-#include <sstream>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "segre/experiment/load_run.h"
 #include "segre/experiment/run_directory.h"

@@ -12,7 +12,9 @@
 #include "segre/oracle/joint_oracle.h"
 #include "segre/path/e_geodesic.h"
 #include "segre/sample/sampler.h"
+#include "segre/simplex/lift.h"
 #include "segre/space/blocks.h"
+#include "tests/support/statistics.h"
 #include "tests/support/support.h"
 
 namespace segre {
@@ -49,7 +51,7 @@ struct Deviations {
   double sum = 0.0;
   int64_t count = 0;
   int64_t patterns = 0;
-  double worst_sum = 0.0;              // deviation of a sum of probabilities from 1, in standard errors
+  double worst_sum = 0.0;             // deviation of a sum of probabilities from 1, in standard errors
   double bias = 0.0, variance = 0.0;  // of the deviations in nats
 
   void add(const JointOracle& oracle, const torch::Tensor& soft, const torch::Tensor& given, const ItemScores& scores,
@@ -220,6 +222,50 @@ TEST(Complete, SamplesOfTheExactFlowHaveTheExactConditionals) {
     EXPECT_LT(sigmas, 4.0) << chi_square << " with " << freedom << " degrees of freedom";
     EXPECT_GT(sigmas, -5.0) << chi_square << " with " << freedom << " degrees of freedom";
   }
+}
+
+// Samplers that take other ways than rk4 reach the same conditional: chi-square against the exact one.
+TEST(Complete, EverySamplerHasTheExactConditional) {
+  const JointTable table = joints()[1];
+  const JointOracle oracle = oracle_of(table);
+  const Known known{.labels = torch::tensor({1, -1, 3, -1}, torch::kInt64).view({1, 4})};
+  const JointTable exact = conditional(table, known);
+  constexpr int64_t kDraws = 4096;
+  for (const Readout readout : {Readout::argmax, Readout::matched})
+    for (const char* name : {"dopri5", "sde", "erasure", "multistep"}) {
+      const SampleOptions options{
+          .sampler = name, .steps = std::string(name) == "erasure" ? 4 : 64, .readout = readout, .tolerance = 1e-5};
+      const auto drawn = Sampler(flow_of(oracle), options, 3).complete(known.repeat_each(kDraws), 0, 0).labels;
+      EXPECT_LT(std::abs(test::chi_square_sigmas(exact, drawn)), test::kSigmas) << name;
+    }
+}
+
+// One order for all items, so that the probabilities of all labelings add up to 1 whatever the network says.
+TEST(ConditionalBound, EveryOrderIsADistribution) {
+  const JointTable table = joints()[1];
+  Flow flow = flow_of(oracle_of(table));
+  // Marginals that no joint distribution has: sharper the more is known.
+  flow.endpoint = [oracle = oracle_of(table)](const State& state) {
+    const auto pi = oracle.posterior_marginals(state);
+    const auto n_known = (state.known.labels >= 0).sum(1, /*keepdim=*/true);
+    const auto sharper = lift(oracle.space(), pi.clamp_min(1e-12).log() * (1.0 + 0.3 * n_known));
+    return only_open(oracle.space(), state.known, mean_corner(oracle.space(), oracle.path(), sharper));
+  };
+  for (const LabelOrder order : {LabelOrder::left_to_right, LabelOrder::random})
+    for (const uint64_t seed : {1, 2}) {
+      const auto scores = OrderBound(flow, {.order = order, .seed = seed})(enumerate_labelings(table.space));
+      EXPECT_NEAR(scores.log_p.exp().sum().item<double>(), 1.0, 1e-9);
+    }
+}
+
+TEST(Complete, RefusesLabelsThatAreNotThere) {
+  const JointOracle oracle = oracle_of(joints()[1]);
+  const Sampler sampler(flow_of(oracle), {}, 1);
+  const auto labels = torch::tensor({2, -1, 0, 0}, torch::kInt64).view({1, 4});  // two labels: 0 and 1
+  EXPECT_THROW(sampler.probabilities({.labels = labels}, 0), InputError);
+  EXPECT_THROW(sampler.complete({.labels = labels}, 0, 0), InputError);
+  EXPECT_THROW(sampler.probabilities({}, 0), InputError);
+  EXPECT_THROW(sampler.probabilities({.labels = labels.clamp_max(1), .soft = torch::zeros({1, 3})}, 0), InputError);
 }
 
 TEST(Complete, ACompletionDependsOnItsOwnRowSeedAndDrawAlone) {
