@@ -17,9 +17,9 @@ enum class EvidenceKind {
 /// How much evidence of which kind.
 struct EvidenceOptions {
   EvidenceKind kind = EvidenceKind::uniform;
-  double known = 0.5;       ///< share of the items with known variables
+  double known = 0.6;       ///< share of the items with known variables
   double own_times = 0.25;  ///< share of the items whose variables have their own times (any)
-  double erased = 0.2;      ///< share of the items with known variables whose others have no evidence at all
+  double erased = 0.5;      ///< share of the items with known variables whose others have no evidence at all
 };
 
 /// Declares the keys train.evidence and train.evidence_*.
