@@ -61,6 +61,58 @@ struct Tally {
   }
 };
 
+// The next rows of a table, at most `most`: [rows, n] int64.
+torch::Tensor read_rows(CsvItems& items, int64_t n, int64_t most) {
+  std::vector<int64_t> flat;
+  std::vector<int32_t> row;
+  while (static_cast<int64_t>(flat.size()) < n * most && items.next(row))
+    flat.insert(flat.end(), row.begin(), row.end());
+  return torch::tensor(flat, torch::kInt64).view({-1, n});
+}
+
+// Writes predictions and tallies those whose truth is known.
+class PredictionWriter {
+ public:
+  PredictionWriter(std::ostream& out, const Space& space, int64_t target, bool has_truth)
+      : out_(out), space_(space), target_(target), has_truth_(has_truth) {
+    out_ << "row,label,probability" << (has_truth ? ",truth,truth_probability\n" : "\n") << std::setprecision(6);
+  }
+
+  // Probabilities [B, c] and true labels [B], kUnknown if there is none, of rows first, first + 1, ...
+  void add(const torch::Tensor& probabilities, const torch::Tensor& truth, int64_t first) {
+    const auto best = probabilities.argmax(1);
+    for (int64_t k = 0; k < truth.size(0); ++k) {
+      const auto label = best[k].item<int64_t>();
+      const auto p = probabilities[k];
+      out_ << first + k + 1 << ',' << name(label) << ',' << p[label].item<double>();
+      if (has_truth_) add_truth(p, label, truth[k].item<int64_t>());
+      out_ << '\n';
+    }
+  }
+  const Tally& tally() const { return tally_; }
+
+ private:
+  std::string name(int64_t label) const { return csv_field(space_.label_name(target_, label)); }
+
+  void add_truth(const torch::Tensor& p, int64_t predicted, int64_t truth) {
+    if (truth < 0) {
+      out_ << ",,";
+      return;
+    }
+    const double told = p[truth].item<double>();
+    out_ << ',' << name(truth) << ',' << told;
+    tally_.right.push_back(predicted == truth ? 1.0 : 0.0);
+    tally_.surprise.push_back(-std::log(std::max(told, kLeastProbability)));
+    tally_.claimed.push_back(p[predicted].item<double>());
+  }
+
+  std::ostream& out_;
+  const Space& space_;
+  int64_t target_;
+  bool has_truth_;
+  Tally tally_;
+};
+
 }  // namespace
 
 std::string PredictionQuality::describe() const {
@@ -88,50 +140,20 @@ PredictionQuality predict_column(const LoadedRun& run, const SourceName& name, c
   const auto target = variable[0][0].item<int64_t>();
   const Completer completer(run, {.sample = run.experiment.sample});
   CsvItems items(name, space, what, Unknowns::allow, column);
-  const bool has_truth = items.field(target) >= 0;
-  out << "row,label,probability" << (has_truth ? ",truth,truth_probability\n" : "\n") << std::setprecision(6);
-  const int64_t n = space.n_variables();
-  const int64_t c = space.n_labels(target);
-  Tally tally;
+  PredictionWriter writer(out, space, target, items.field(target) >= 0);
   int64_t done = 0;
   for (;;) {
-    std::vector<int64_t> flat;
-    std::vector<int32_t> row;
-    while (done + static_cast<int64_t>(flat.size()) / n < name.limit() &&
-           static_cast<int64_t>(flat.size()) / n < completer.items_per_call() && items.next(row))
-      flat.insert(flat.end(), row.begin(), row.end());
-    if (flat.empty()) break;
-    auto labels = torch::tensor(flat, torch::kInt64).view({-1, n});
+    auto labels = read_rows(items, space.n_variables(), std::min(completer.items_per_call(), name.limit() - done));
+    if (labels.size(0) == 0) break;
     const auto truth = labels.select(1, target).clone();
     labels.select(1, target).fill_(kUnknown);
-    const auto p = completer.probabilities(completer.known_of(labels), static_cast<uint64_t>(done))
-                       .narrow(1, space.offset(target), c)
-                       .contiguous();
-    const auto best = p.argmax(1);
-    for (int64_t k = 0; k < labels.size(0); ++k) {
-      const auto label = best[k].item<int64_t>();
-      const double claimed = p[k][label].item<double>();
-      out << done + k + 1 << ',' << csv_field(space.label_name(target, label)) << ',' << claimed;
-      if (has_truth) {
-        const auto right = truth[k].item<int64_t>();
-        out << ',';
-        if (right >= 0) {
-          const double told = p[k][right].item<double>();
-          out << csv_field(space.label_name(target, right)) << ',' << told;
-          tally.right.push_back(label == right ? 1.0 : 0.0);
-          tally.surprise.push_back(-std::log(std::max(told, kLeastProbability)));
-          tally.claimed.push_back(claimed);
-        } else {
-          out << ',';
-        }
-      }
-      out << '\n';
-    }
+    const auto p = completer.probabilities(completer.known_of(labels), static_cast<uint64_t>(done));
+    writer.add(p.narrow(1, space.offset(target), space.n_labels(target)), truth, done);
     done += labels.size(0);
-    callbacks.report({"predicting", done, done});
+    callbacks.report({"predicting", done, done});  // how many there are is not known
   }
   items.finish();
-  return tally.quality(done);
+  return writer.tally().quality(done);
 }
 
 }  // namespace segre
