@@ -33,7 +33,7 @@ struct CompleteArguments {
   std::string seed = "1";
   std::vector<std::string> set;
   std::string device = "cpu";
-  std::string checkpoint = "last";
+  std::string checkpoint{};
 };
 
 // Log-likelihoods of all labels, [N, S] or, in a uniform space, [N, n, c] -> [N, S]. InputError names the file.

@@ -22,7 +22,7 @@ struct ConditionalsArguments {
   std::string seed = "1";
   std::vector<std::string> set;
   std::string device = "cpu";
-  std::string checkpoint = "last";
+  std::string checkpoint{};
 };
 
 void write_csv(std::ostream& out, const Space& space, const ConditionalsResult& result) {

@@ -35,7 +35,7 @@ struct ConvergenceArguments {
   std::string seed = "1";
   std::string device = "cpu";
   std::string precision = "auto";
-  std::string checkpoint = "last";
+  std::string checkpoint{};
 };
 
 void print_points(const std::vector<ConvergencePoint>& points) {

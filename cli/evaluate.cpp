@@ -29,7 +29,7 @@ struct EvaluateArguments {
   std::string seed;
   std::vector<std::string> set;
   std::string device = "cpu";
-  std::string checkpoint = "last";
+  std::string checkpoint{};
 };
 
 void evaluate(const EvaluateArguments& arguments) {

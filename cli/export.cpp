@@ -11,7 +11,7 @@ void add_export(CLI::App& app, Context& /*context*/) {
   struct Arguments {
     std::string run;
     std::string out;
-    std::string checkpoint = "last";
+    std::string checkpoint{};
   };
   auto* command = app.add_subcommand("export", "Export what sampling and scoring need: the averaged weights");
   auto arguments = std::make_shared<Arguments>();

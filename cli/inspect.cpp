@@ -127,9 +127,10 @@ std::string changed_keys(Experiment recipe) {
 std::string starting_config(const InspectArguments& arguments, const DataSource& source) {
   Experiment recipe = recipe_for(source.space(), source.n_items(), at::hasCUDA() ? torch::kCUDA : torch::kCPU);
   recipe.data = arguments.source;
-  const char* reason = recipe.net.kind == "unet"  ? "Images are learned by a UNet"
-                       : recipe.net.kind == "mlp" ? "Tables and sequences are learned by an MLP"
-                                                  : "A few variables are learned by a mixture of products, our default";
+  const char* reason = recipe.net.kind == "unet" ? "Images are learned by a UNet"
+                       : recipe.net.kind == "latent_class"
+                           ? "A few variables are learned by a mixture of products, our default"
+                           : "Tables and sequences are learned by residual blocks on the CPU, a transformer on a GPU";
   return concat("# A starting point for ", arguments.source, ": ", source.space().describe(), ".\n# ", reason,
                 ".\n# 'segre keys' lists every key; keys not listed here keep their defaults.\n", changed_keys(recipe));
 }

@@ -43,7 +43,7 @@ struct LikelihoodArguments {
   std::string seed = "1";
   std::string device = "cpu";
   std::string precision = "auto";
-  std::string checkpoint = "last";
+  std::string checkpoint{};
   std::string given;
   std::string only;
   std::string order;

@@ -27,7 +27,7 @@ struct OodArguments {
   int64_t times = 32;
   std::string seed = "1";
   std::string device = "cpu";
-  std::string checkpoint = "last";
+  std::string checkpoint{};
 };
 
 constexpr size_t kHelpWidth = 100;

@@ -31,10 +31,13 @@ void require_data(const Request& request) {
 }
 
 void add_checkpoint_option(CLI::App& command, std::string& value) {
-  command.add_option("--checkpoint", value, "checkpoint of the run: last, or best by validation loss");
+  command.add_option(
+      "--checkpoint", value,
+      "checkpoint of the run: last, or best by validation loss; default: what the run's watch.use_best says");
 }
 
 Checkpoint parse_checkpoint(const std::string& value) {
+  if (value.empty()) return Checkpoint::chosen;
   if (value == "last") return Checkpoint::last;
   if (value == "best") return Checkpoint::best;
   fail_input("--checkpoint ", value, ": expected last or best");

@@ -29,7 +29,7 @@ struct OutliersArguments {
   int64_t times = 0;
   std::string seed = "1";
   std::string device = "cpu";
-  std::string checkpoint = "last";
+  std::string checkpoint{};
 };
 
 constexpr size_t kHelpWidth = 100;

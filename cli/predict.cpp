@@ -18,7 +18,7 @@ struct PredictArguments {
   std::string column;
   std::string out;
   std::string device = "cpu";
-  std::string checkpoint = "last";
+  std::string checkpoint{};
 };
 
 void predict(const PredictArguments& a) {

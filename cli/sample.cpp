@@ -29,7 +29,7 @@ struct SampleArguments {
   std::string tolerance;
   std::vector<std::string> set;
   std::string device = "cpu";
-  std::string checkpoint = "last";
+  std::string checkpoint{};
   bool numbers = false;
 };
 

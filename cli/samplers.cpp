@@ -30,7 +30,7 @@ struct SamplersArguments {
   double threshold = 5e-3;
   int64_t seed = 1;
   std::string device = "cpu";
-  std::string checkpoint = "last";
+  std::string checkpoint{};
 };
 
 constexpr int64_t kMostDataItems = 10'000;

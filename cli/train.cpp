@@ -27,7 +27,11 @@ struct TrainArguments {
 
 // What to train: CONFIG, else the earlier request of a resumed run, else the recipe for the data.
 Resolved resolved(const TrainArguments& arguments, double max_seconds) {
-  Request request{.config = arguments.config, .data = arguments.data, .set = arguments.set, .set_called = "--set"};
+  Request request{.config = arguments.config,
+                  .data = arguments.data,
+                  .set = arguments.set,
+                  .set_called = "--set",
+                  .tell = [](const std::string& text) { std::cerr << "recipe    " << text << '\n'; }};
   if (!arguments.seed.empty()) request.set.push_back(concat("seed=", parse_seed(arguments.seed)));
   const torch::Device device = parse_device(arguments.device, "--device");
   if (arguments.resume) return resolve_resumed(request, RunDirectory(arguments.out));

@@ -49,8 +49,9 @@ std::string still_improving(const TrainResult& result) {
   const ValidationPoint& last = made.back();
   if (const auto* best = best_before_the_end(result))
     return concat("held-out items were most likely at step ", best->step, ", ", plain_digits(best->result.nats, 4),
-                  " nats; since then the model overfits: --checkpoint best uses that step, more data or a smaller "
-                  "network would help");
+                  " nats; since then the model overfits: ",
+                  result.uses_best ? "commands use that step" : "--checkpoint best uses that step",
+                  ", more data or a smaller network would help");
   const ValidationPoint& half = made[(made.size() - 1) / 2];
   const double gain = half.result.nats - last.result.nats;
   if (gain > 0.01 * std::abs(last.result.nats))
@@ -124,8 +125,8 @@ void print_end(const TrainResult& result, const std::string& run, double seconds
     if (const std::string text = still_improving(result); !text.empty()) std::cerr << "progress  " << text << '\n';
   }
   if (!result.finished) return;
-  std::cerr << "next      segre sample " << run << (best_before_the_end(result) ? " --checkpoint best" : "")
-            << " --count "
+  std::cerr << "next      segre sample " << run
+            << (best_before_the_end(result) && !result.uses_best ? " --checkpoint best" : "") << " --count "
             << (result.space.layout() == Layout::image ? "16 --out samples.png" : "1000 --out samples.csv") << '\n';
 }
 

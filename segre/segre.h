@@ -111,6 +111,9 @@
 #include "segre/net/net_cost.h"
 #include "segre/net/net_kinds.h"
 #include "segre/net/net_options.h"
+#include "segre/net/residual.h"
+#include "segre/net/transformer.h"
+#include "segre/net/tree.h"
 #include "segre/net/unet.h"
 #include "segre/net/unet_plan.h"
 

@@ -6,8 +6,8 @@ struct TwoLayers final : segre::Field {
   TwoLayers(const segre::Space& space, uint64_t seed)
       : in(add_parameter("in", segre::WeightSource(seed).uniform({32, space.n_coordinates()}, /*bound=*/0.5))),
         out(add_parameter("out", torch::zeros({space.n_coordinates(), 32}))) {}
-  torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& /*t*/) override {
-    return torch::relu(W.mm(in.t())).mm(out.t());
+  torch::Tensor forward(const segre::FieldInput& input) override {
+    return torch::relu(input.W.mm(in.t())).mm(out.t());
   }
   int64_t n_activations() const override { return in.size(0) + out.size(0); }
   torch::Tensor in, out;

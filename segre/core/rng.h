@@ -35,6 +35,7 @@ enum class Purpose : uint64_t {
   own_times = 24,
   erasure = 25,
   fill_order = 26,
+  dropout = 27,
 };
 
 /// A counter-based source of random numbers: number `index` of a stream is a pure function of
@@ -45,6 +46,13 @@ struct RandomStream {
 
   RandomStream() = default;
   RandomStream(uint64_t seed_in, Purpose purpose) : seed(seed_in), stream(static_cast<uint64_t>(purpose)) {}
+
+  /// Part number k, below 2^32, of a purpose that needs several streams; part 0 is the stream itself.
+  RandomStream part(int64_t k) const {
+    RandomStream out = *this;
+    out.stream |= static_cast<uint64_t>(k) << 32;
+    return out;
+  }
 };
 
 /// Fills `out` (contiguous float32 or float64, CPU or CUDA) with standard normals number first_index, first_index + 1,

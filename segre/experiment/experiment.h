@@ -18,6 +18,8 @@ struct WatchOptions {
   int64_t grid = 16;           ///< images in the pictures of samples drawn during training; 0: none
   int64_t keep = 2;            ///< latest checkpoints kept, in addition to the best
   double save_seconds = 30.0;  ///< time between checkpoints
+  int64_t patience = 0;        ///< validations without a new best after which training ends; 0: never
+  bool use_best = false;       ///< whether commands use the best checkpoint unless told otherwise, not the last
   bool tensorboard = false;    ///< write TensorBoard event files too
 };
 

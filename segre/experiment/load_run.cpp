@@ -19,7 +19,11 @@ Loaded load(const fs::path& path, torch::Device device, Checkpoint which, NetPre
   Experiment experiment = description.experiment;
   Model model = make_model(description, device, custom);
   auto state = read_weights(description, model.field());
-  load_weights(model.field(), state, experiment.train.adam.ema > 0.0);
+  try {
+    load_weights(model.field(), state, experiment.train.adam.ema > 0.0);
+  } catch (const InputError& error) {
+    fail_input(description.tensors_file().string(), ": ", error.what());
+  }
   if (precision != NetPrecision::automatic) experiment.net.precision = precision;
   if (const auto type = compute_type(experiment.net, device); type != torch::kFloat32)
     model.field().reduce_precision(type);
@@ -35,7 +39,9 @@ fs::path find_checkpoint(const fs::path& path, Checkpoint which) {
   if (!latest)
     fail_input(path.string(), ": is not a trained run (no checkpoint found); 'segre train --out ", path.string(),
                "' makes one");
-  if (which == Checkpoint::last) return *latest;
+  if (which == Checkpoint::chosen && run.best() && read_checkpoint(*latest).experiment.watch.use_best)
+    return *run.best();
+  if (which != Checkpoint::best) return *latest;
   if (const auto best = run.best()) return *best;
   if (const auto note = run.best_file(); fs::exists(note))
     fail_input(note.string(), ": the checkpoint marked as the best does not exist; use the last");

@@ -15,8 +15,9 @@ struct LoadedRun {
   std::optional<DataFingerprint> data;  ///< what it learned from, if the checkpoint contains it
 };
 
-/// Which checkpoint of a run.
-enum class Checkpoint { last, best };
+/// Which checkpoint of a run. `chosen` is the best if the run's watch.use_best says so and one is marked, else the
+/// last.
+enum class Checkpoint { chosen, last, best };
 
 /// The directory of a checkpoint. InputError if the run has none, or none marked as the best.
 std::filesystem::path find_checkpoint(const std::filesystem::path& run, Checkpoint which);
@@ -24,12 +25,12 @@ std::filesystem::path find_checkpoint(const std::filesystem::path& run, Checkpoi
 /// Loads a checkpoint of a run with its averaged weights. Reads only the checkpoint, not the run's config.toml, which
 /// may have been rewritten since. InputError names the file and the problem. `precision`, unless automatic, replaces
 /// the config's net.precision.
-LoadedRun load_run(const std::filesystem::path& path, torch::Device device, Checkpoint which = Checkpoint::last,
+LoadedRun load_run(const std::filesystem::path& path, torch::Device device, Checkpoint which = Checkpoint::chosen,
                    NetPrecision precision = NetPrecision::automatic);
 
 /// The same for a run trained with the program's own network, passed again under the same name.
 LoadedRun load_run(const std::filesystem::path& path, torch::Device device, const CustomField& custom,
-                   Checkpoint which = Checkpoint::last, NetPrecision precision = NetPrecision::automatic);
+                   Checkpoint which = Checkpoint::chosen, NetPrecision precision = NetPrecision::automatic);
 
 /// Writes the parts of a run needed for sampling and scoring, the averaged weights and the law of times without the
 /// optimiser, as a separate run. `custom` is the network of a run trained with the program's own.

@@ -14,6 +14,14 @@ void apply(const Request& request, Experiment& experiment) {
   for (const auto& assignment : request.set) schema.set(assignment, request.set_called);
 }
 
+// The net.kind that the user set; empty if none.
+std::string asked_kind(const Request& request) {
+  Experiment experiment;
+  experiment.net.kind.clear();
+  apply(request, experiment);
+  return experiment.net.kind;
+}
+
 Experiment changed(Experiment base, const Request& request) {
   apply(request, base);
   if (base.data.empty())
@@ -49,8 +57,12 @@ Resolved resolve(const Request& request, torch::Device device, double max_second
   out.source = open_source(out.experiment.data);
   if (request.config.empty()) {
     const EvidenceKind asked = out.experiment.train.evidence.kind;
-    out.experiment = max_seconds > 0.0 ? fit_recipe(*out.source, device, max_seconds)
-                                       : recipe_for(out.source->space(), out.source->n_items(), device);
+    out.experiment = choose_recipe({.source = out.source,
+                                    .device = device,
+                                    .seconds = max_seconds,
+                                    .kind = asked_kind(request),
+                                    .apply = [&](Experiment& experiment) { apply(request, experiment); },
+                                    .tell = request.tell});
     apply(request, out.experiment);
     // A recipe's evidence is for models that can be told of it; for others, it is what the user asked for.
     const bool can_be_told =

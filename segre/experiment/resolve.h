@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "segre/data/source.h"
 #include "segre/experiment/run_directory.h"
 
@@ -11,6 +13,7 @@ struct Request {
   std::string data{};              ///< source that replaces data.source; empty: the config's
   std::vector<std::string> set{};  ///< "key=value"
   std::string set_called = "set";  ///< the user's option for assignments, for messages
+  std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< told why a recipe was chosen
 };
 
 /// A fully resolved experiment and its data.

@@ -15,9 +15,13 @@ namespace fs = std::filesystem;
 // Bytes of lines buffered while the disk is full; beyond this they are dropped.
 constexpr size_t kMostPending = size_t{4} << 20U;
 
-// Keeps the entries up to a step and returns the numbers of that step. A crash may have truncated the last line.
-std::map<std::string, double> drop_later_entries(const fs::path& metrics, int64_t step) {
-  std::map<std::string, double> numbers;
+using Numbers = std::map<std::string, double>;
+
+// Keeps the entries up to a step. Returns the numbers of that step, and the last ones under each key. A crash may have
+// truncated the last line.
+std::pair<Numbers, Numbers> drop_later_entries(const fs::path& metrics, int64_t step) {
+  Numbers numbers;
+  Numbers latest;
   std::istringstream lines(read_file(metrics));
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
@@ -26,18 +30,25 @@ std::map<std::string, double> drop_later_entries(const fs::path& metrics, int64_
         entry["step"].get<int64_t>() > step)
       continue;
     kept += line + '\n';
-    if (entry["step"].get<int64_t>() < step) continue;
-    for (const auto& [key, value] : entry.items())
-      if (value.is_number()) numbers[key] = value.get<double>();
+    for (const auto& [key, value] : entry.items()) {
+      if (!value.is_number()) continue;
+      latest[key] = value.get<double>();
+      if (entry["step"].get<int64_t>() == step) numbers[key] = value.get<double>();
+    }
   }
   write_file_whole(metrics, [&](std::ostream& out) { out << kept; });
-  return numbers;
+  return {numbers, latest};
+}
+
+std::optional<double> find(const Numbers& numbers, const std::string& key) {
+  const auto found = numbers.find(key);
+  return found == numbers.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace
 
 RunLog::RunLog(const fs::path& metrics, int64_t step, const fs::path& tensorboard) {
-  if (fs::exists(metrics)) at_start_ = drop_later_entries(metrics, step);
+  if (fs::exists(metrics)) std::tie(at_start_, latest_) = drop_later_entries(metrics, step);
   lines_ = std::make_unique<AppendFile>(metrics);
   if (!tensorboard.empty()) tensorboard_ = std::make_unique<TensorBoardWriter>(tensorboard);
 }
@@ -83,9 +94,8 @@ void RunLog::warn(const std::string& trouble) {
   warned_ = true;
 }
 
-std::optional<double> RunLog::at_start(const std::string& key) const {
-  const auto found = at_start_.find(key);
-  return found == at_start_.end() ? std::nullopt : std::optional(found->second);
-}
+std::optional<double> RunLog::at_start(const std::string& key) const { return find(at_start_, key); }
+
+std::optional<double> RunLog::latest(const std::string& key) const { return find(latest_, key); }
 
 }  // namespace segre

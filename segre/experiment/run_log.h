@@ -30,12 +30,15 @@ class RunLog {
   void warn(const std::string& trouble);
   /// The number under a key in the entries of the step that the log continues from, if any.
   std::optional<double> at_start(const std::string& key) const;
+  /// The last number under a key up to the step that the log continues from, if any.
+  std::optional<double> latest(const std::string& key) const;
 
  private:
   void flush_lines();
   void flush_tensorboard();
 
   std::map<std::string, double> at_start_;
+  std::map<std::string, double> latest_;
   std::unique_ptr<AppendFile> lines_;
   std::string pending_;  // lines not yet in the file
   bool warned_ = false;

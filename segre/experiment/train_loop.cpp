@@ -17,6 +17,7 @@ constexpr int64_t kPictureEvery = 4;  // validations
 // An evaluation costs a third of an item's training; sampling and validation are allowed half as much again.
 constexpr double kEvaluationShare = 0.5;
 const char* const kWindowName = "metrics.window";
+const char* const kSinceBest = "validations_since_best";
 static_assert(kLogEvery <= Trainer::kLossRing);
 
 int64_t steps_to_come(const Trainer& trainer, const Pace& pace, const TrainClock& clock) {
@@ -50,6 +51,7 @@ TrainLoop::TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& t
       expected_step_(pace.seconds(trainer.options().batch)) {}
 
 void TrainLoop::load(const NamedTensors& state) {
+  n_without_best_ = static_cast<int64_t>(log_.latest(kSinceBest).value_or(0.0));
   const auto at = state.find(kWindowName);
   if (at == state.end()) return;
   sum_ = at->second[0].item<double>();
@@ -62,7 +64,7 @@ int64_t TrainLoop::operator()() {
   if (first_step_ == 0) save();  // from here on the run can be resumed
   clock_.begin_steps();
   fit_into_time();
-  while (trainer_.n_steps() < total() && !stop()) {
+  while (trainer_.n_steps() < total() && !stop() && !patience_is_over()) {
     trainer_.advance();
     const int64_t step = trainer_.n_steps();
     if (step % kLogEvery == 0) write_metrics();
@@ -73,6 +75,7 @@ int64_t TrainLoop::operator()() {
     if (now_seconds() - last_save_ > experiment_.watch.save_seconds) save();
   }
   take_losses();
+  if (patience_is_over()) trainer_.set_total_steps(trainer_.n_steps());
   experiment_.train.steps = total();
   save();
   // Also if the run was killed between its last checkpoint and this line.
@@ -156,8 +159,10 @@ void TrainLoop::validate() {
   validations_.push_back({step, result});
   nlohmann::json line{{"step", step}, {"validation_loss", result.loss}, {"validation_nats", result.nats}};
   if (std::isfinite(result.nats_error)) line["validation_nats_error"] = result.nats_error;  // unknown for one item
-  log_.add(line);
   const bool is_best = result.loss < best_loss_;
+  n_without_best_ = is_best ? 0 : n_without_best_ + 1;
+  if (experiment_.watch.patience > 0) line[kSinceBest] = n_without_best_;
+  log_.add(line);
   if (is_best) {
     best_loss_ = result.loss;
     save();
@@ -166,7 +171,7 @@ void TrainLoop::validate() {
   if (callbacks_.on_validation) callbacks_.on_validation({step, result, is_best});
   const bool wanted = plan_.pictures || experiment_.watch.every > 0;
   const bool on_the_way = wanted && validations_.size() % kPictureEvery == 0;
-  if (on_the_way || step >= total()) picture_seconds_ = clock_.watch([&] { draw_samples(step); });
+  if (on_the_way || step >= total() || patience_is_over()) picture_seconds_ = clock_.watch([&] { draw_samples(step); });
 }
 
 // Draws with the averaged weights, which validation has just loaded into its model.

@@ -25,6 +25,8 @@ class TrainLoop {
   int64_t expected_steps() const { return expected_steps_; }
   /// Continues from a checkpoint's state.
   void load(const NamedTensors& state);
+  /// Waits for a new best as long as at the beginning: for a finished run that is to go on.
+  void renew_patience() { n_without_best_ = 0; }
   /// The validations so far, in order.
   const std::vector<ValidationPoint>& validations() const { return validations_; }
 
@@ -32,6 +34,9 @@ class TrainLoop {
   int64_t total() const { return trainer_.options().steps; }
   int64_t n_new() const { return trainer_.n_steps() - first_step_; }
   bool validation_due() const;
+  bool patience_is_over() const {
+    return experiment_.watch.patience > 0 && n_without_best_ >= experiment_.watch.patience;
+  }
   double items_per_second() const;
   void take_losses();
   void tell_progress();
@@ -55,6 +60,7 @@ class TrainLoop {
   int64_t first_step_;
   RunLog log_;
   double best_loss_;
+  int64_t n_without_best_ = 0;  // validations since the best one
   double last_save_ = now_seconds();
   double last_look_ = now_seconds();
   double last_told_ = now_seconds();

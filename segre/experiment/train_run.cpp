@@ -121,9 +121,11 @@ void write_info(const RunDirectory& run, const Experiment& experiment, const Tra
 }  // namespace
 
 TrainResult train_run(Experiment experiment, const RunDirectory& directory, const TrainRunOptions& options) {
-  TrainClock clock(options.started > 0.0 ? options.started : now_seconds(), options.max_seconds);
-  const torch::Device device = parse_device(options.device);
   if (options.field.make) use_custom_field(experiment, options.field);
+  // A network that is counted, not trained, needs no more steps than its config says, whatever the time.
+  const bool counted = experiment.custom_net.empty() && net_kind(experiment.net.kind).counted;
+  TrainClock clock(options.started > 0.0 ? options.started : now_seconds(), counted ? 0.0 : options.max_seconds);
+  const torch::Device device = parse_device(options.device);
   std::unique_ptr<ProcessLock> lock;
   if (std::filesystem::exists(directory.path())) lock = directory.lock();
   const auto before = checkpoint_to_resume(directory, options.resume);
@@ -144,6 +146,7 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
   RunDirectory run = directory;
   run.set_data(fingerprint);
   const Model model = make_model(experiment, data.source->space(), device, options.field);
+  if (!before) model.field().fit(*data.source);
   Trainer trainer(model, *data.source, experiment.train, static_cast<uint64_t>(experiment.seed),
                   compute_type(experiment.net, device));
   if (!lock) {  // not earlier, so that invalid input leaves no directory behind
@@ -161,6 +164,7 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
   TrainLoop loop(experiment, run, trainer, make_validation(experiment, data, device, trainer.t_max(), options.field),
                  result.independent_nats, pace, clock, options.callbacks);
   loop.load(state);
+  if (before && before->step == before->experiment.train.steps && !complete) loop.renew_patience();
   if (options.callbacks.on_start && !complete)
     options.callbacks.on_start({experiment, source->space(), result.n_items, result.n_held_out,
                                 n_parameters(model.field()), trainer.n_steps(), loop.expected_steps(),
@@ -168,6 +172,7 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
   result.steps = loop();
   result.finished = result.steps >= trainer.options().steps;
   result.new_steps = result.steps - (before ? before->step : 0);
+  result.uses_best = experiment.watch.use_best;
   result.validations = loop.validations();
   return result;
 }

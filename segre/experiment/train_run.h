@@ -19,11 +19,12 @@ struct TrainRunOptions {
 
 /// Result of a training.
 struct TrainResult {
-  Space space;            ///< space of the data
-  int64_t steps = 0;      ///< done in total
-  int64_t new_steps = 0;  ///< done in this call
-  bool finished = false;  ///< false if a signal or callbacks.stop ended it
-  int64_t n_items = 0;    ///< learned from; 0: endless
+  Space space;             ///< space of the data
+  int64_t steps = 0;       ///< done in total
+  int64_t new_steps = 0;   ///< done in this call
+  bool finished = false;   ///< false if a signal or callbacks.stop ended it
+  bool uses_best = false;  ///< watch.use_best
+  int64_t n_items = 0;     ///< learned from; 0: endless
   int64_t n_held_out = 0;
   double independent_nats;  ///< mean -log p of held-out items under independent variables with their label frequencies;
                             ///< NaN without held-out items

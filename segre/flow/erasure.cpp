@@ -8,13 +8,6 @@
 namespace segre {
 namespace {
 
-// The stream of a step, in the upper half of its number.
-RandomStream stream_of(uint64_t seed, Purpose purpose, int64_t step) {
-  RandomStream random(seed, purpose);
-  random.stream |= static_cast<uint64_t>(step) << 32;
-  return random;
-}
-
 // Fills in labels a few at a time, each drawn from its marginal given what is known so far. Uses the network at t = 0
 // only, where evidence is either infinite or none. One cell per evaluation is any-order autoregression; more at once
 // take the cells of a step as independent.
@@ -37,7 +30,7 @@ class Erasure final : public Integrator {
   // Uniform numbers of the cells, [B, n].
   torch::Tensor uniforms(const Departure& from, Purpose purpose, int64_t step) const {
     const int64_t n = flow_.space.n_variables();
-    return fill_uniform(torch::empty({from.v_0.size(0), n}, flow_.options), stream_of(from.seed, purpose, step),
+    return fill_uniform(torch::empty({from.v_0.size(0), n}, flow_.options), RandomStream(from.seed, purpose).part(step),
                         from.first * static_cast<uint64_t>(n));
   }
 

@@ -71,10 +71,9 @@ class FixedSteps final : public Integrator {
     return {state.v, torch::full({from.v_0.size(0)}, n_evaluations(plan_), torch::kInt64)};
   }
 
-  // Each step has its own stream: the step in the upper half of the stream's number, the purpose in the lower.
+  // Each step has its own stream.
   torch::Tensor noise(size_t step, const Departure& from) const {
-    RandomStream random(from.seed, Purpose::diffusion_noise);
-    random.stream |= static_cast<uint64_t>(step) << 32;
+    const auto random = RandomStream(from.seed, Purpose::diffusion_noise).part(static_cast<int64_t>(step));
     const auto all = reference_noise(flow_.space, random, from.first, from.v_0.size(0), flow_.options);
     return only_open(flow_.space, from.known, all);
   }

@@ -13,8 +13,10 @@ namespace {
 // One of the network's weights; it determines the model's type and device.
 const torch::Tensor& a_weight(const std::shared_ptr<Field>& field) {
   if (!field) fail_input("a model needs a network, found none");
-  if (field->parameters().empty()) fail_input("a model needs a network with parameters, found one without");
-  return field->parameters().front().second;
+  for (const auto* list : {&field->parameters(), &field->buffers()})
+    for (const auto& [name, tensor] : *list)
+      if (tensor.is_floating_point()) return tensor;
+  fail_input("a model needs a network with parameters, found one without");
 }
 
 constexpr int64_t kTicks = 257;        // of the table that turns a/s into t
@@ -45,6 +47,7 @@ Model::Model(Space space, std::shared_ptr<const Path> path, Form form, std::shar
   if (!path_) fail_input("a model needs a path, found none");
   scales_ = variable_scales(space_, *path_, weight.options().requires_grad(false));
   coordinate_scales_ = space_.is_uniform() ? scales_.slice(0, 0, 1) : spread(space_, scales_);
+  evenly_ = lift(space_, torch::zeros({space_.n_coordinates()}, scales_.options()));
   t1_ = decision_time(space_, *path_);
   clock_ = ratios(*path_, t1_, scales_.options());
 }
@@ -63,35 +66,41 @@ torch::Tensor Model::evidence_ratio(const torch::Tensor& t) const {
 }
 
 torch::Tensor Model::network_input(const State& state) const {
-  const auto& [v, t, known] = state;
+  const auto& v = state.v;
+  const auto& known = state.known;
   if (!known.nothing() && form_ != Form::evidence)
     fail_input("model.form = \"", form_ == Form::velocity ? "velocity" : "endpoint",
                "\" cannot be told what is known; train a model with model.form = \"evidence\"");
   if (kernels::serves(v) && !v.requires_grad()) {
     if (form_ == Form::evidence)
-      return kernels::scaled_softmax(v.contiguous(), space_, evidence_ratio(t).contiguous(), scales_,
+      return kernels::scaled_softmax(v.contiguous(), space_, evidence_ratio(state.t).contiguous(), scales_,
                                      known_rows(known));
     return kernels::scaled_softmax(v.contiguous(), space_, torch::ones({1}), torch::ones({space_.n_variables()}));
   }
   return with_corners(space_, known, lift(space_, form_ == Form::evidence ? evidence(state) : v));
 }
 
-// Soft evidence with label probabilities q is as certain as a path whose labels have the same spread 1 - sum_j q_j^2.
-// For two labels with log odds g the spread is 1/2 sech^2(g/2), and a path has the mean log odds kappa^2 (a/s)^2.
-torch::Tensor Model::certainty(const State& state) const {
-  const auto spread_left = reduce_blocks(space_, {state.known.soft}, [](const auto& in) {
+// The mean log odds of soft evidence: [B, n]. With label probabilities q it is as certain as a path whose labels have
+// the same spread 1 - sum_j q_j^2. For two labels with log odds g the spread is 1/2 sech^2(g/2), and a path has the
+// mean log odds kappa^2 (a/s)^2.
+torch::Tensor Model::soft_odds(const Known& known) const {
+  const auto spread_left = reduce_blocks(space_, {known.soft}, [](const auto& in) {
     if (in[0].size(-1) == 1) return torch::ones_like(in[0].select(-1, 0));  // nothing to know
     const auto q = in[0].softmax(-1);
     const auto c = static_cast<double>(in[0].size(-1));
     return ((1.0 - q.square().sum(-1)) / (1.0 - 1.0 / c)).clamp(kLeastSpread, 1.0);
   });
-  const auto odds = 2.0 * spread_left.rsqrt().clamp_min(1.0).acosh();
+  return 2.0 * spread_left.rsqrt().clamp_min(1.0).acosh();
+}
+
+torch::Tensor Model::certainty(const State& state) const {
   const auto at = path_->at(state.t.dim() == 1 ? state.t.unsqueeze(1) : state.t);
-  const auto ratio = ((at.a / at.s).square() + odds / scales_.square().clamp_min(kLeastSpread)).sqrt().contiguous();
-  const auto tick = torch::searchsorted(clock_, ratio).clamp(1, clock_.numel() - 1);
-  const auto low = clock_.index_select(0, (tick - 1).flatten()).view_as(ratio);
-  const auto high = clock_.index_select(0, tick.flatten()).view_as(ratio);
-  const auto within = ((ratio - low) / (high - low)).clamp(0.0, 1.0);
+  const auto odds = soft_odds(state.known) / scales_.square().clamp_min(kLeastSpread);
+  const auto of_all = ((at.a / at.s).square() + odds).sqrt().contiguous();
+  const auto tick = torch::searchsorted(clock_, of_all).clamp(1, clock_.numel() - 1);
+  const auto low = clock_.index_select(0, (tick - 1).flatten()).view_as(of_all);
+  const auto high = clock_.index_select(0, tick.flatten()).view_as(of_all);
+  const auto within = ((of_all - low) / (high - low)).clamp(0.0, 1.0);
   return (t1_ / static_cast<double>(clock_.numel() - 1)) * (tick - 1 + within);
 }
 
@@ -103,8 +112,40 @@ torch::Tensor Model::network_time(const State& state) const {
   return (t * open).sum(1) / open.sum(1).clamp_min(1.0);
 }
 
+// Given the label, log p(e | j) - log p(e | k) has the variance 2 kappa^2 (a/s)^2 for any other labels j, k.
+torch::Tensor Model::strength(const State& state) const {
+  const auto& [labels, soft] = state.known;
+  const auto at = path_->at(state.t.dim() == 1 ? state.t.unsqueeze(1) : state.t);
+  auto g = 2.0 * (scales_ * at.a / at.s).square();
+  if (labels.defined()) g = torch::where(labels == kUnknown, g, torch::zeros({1}, g.options()));
+  if (soft.defined()) g = g + 2.0 * soft_odds(state.known);
+  if (labels.defined()) g = torch::where(labels >= 0, 2.0 * (scales_ * clock_.slice(0, -1)).square(), g);
+  return g.expand({state.v.size(0), scales_.size(0)});
+}
+
+// A known label has no evidence but a corner: it is shown the mean evidence of the decision time, g/2 (e_label - 1/c).
+torch::Tensor Model::standardised(const State& state, const FieldInput& input) const {
+  const auto& g = input.strength;
+  const auto shrink = (1.0 + g).rsqrt();
+  const auto z = evidence(state) * spread(space_, shrink);
+  const auto& labels = state.known.labels;
+  if (!labels.defined()) return z;
+  const auto corner = (input.W - evenly_) * spread(space_, 0.5 * g * shrink);
+  return torch::where(spread(space_, labels >= 0), corner, z);
+}
+
+FieldInput Model::field_input(const State& state) const {
+  FieldInput input{
+      .W = network_input(state), .t = network_time(state), .known = state.known.labels, .training = state.training};
+  const FieldReads reads = field_->reads();
+  if (reads == FieldReads::point || form_ != Form::evidence) return input;
+  input.strength = strength(state);
+  if (reads == FieldReads::standardised) input.standardised = standardised(state, input);
+  return input;
+}
+
 torch::Tensor Model::network_output(const State& state) const {
-  auto output = field_->forward(network_input(state), network_time(state));
+  auto output = field_->forward(field_input(state));
   const auto& v = state.v;
   // Kernels read its memory as [B, S], but a user's own network may return something else.
   if (!output.defined() || output.sizes() != v.sizes() || output.scalar_type() != v.scalar_type())

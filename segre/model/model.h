@@ -38,6 +38,8 @@ class Model {
   /// The time that the network is told: [B] or [1]. If the variables have times of their own, or soft evidence, the
   /// mean over those that the flow carries of the times at which a path would be as certain.
   torch::Tensor network_time(const State& state) const;
+  /// Everything that the network is shown: input and time, and what it reads besides.
+  FieldInput field_input(const State& state) const;
   /// The network's raw output: [B, S]. Error if its shape or type differs from v's.
   torch::Tensor network_output(const State& state) const;
   /// Logits of the final labels given the state; the endpoint and evidence forms only. [B, S].
@@ -57,7 +59,10 @@ class Model {
 
  private:
   torch::Tensor evidence(const State& state) const;   // e and what is known softly: [B, S]
+  torch::Tensor soft_odds(const Known& known) const;  // the mean log odds of soft evidence: [B, n]
   torch::Tensor certainty(const State& state) const;  // the time of each variable at which a path is as certain: [B, n]
+  torch::Tensor strength(const State& state) const;   // FieldInput::strength
+  torch::Tensor standardised(const State& state, const FieldInput& input) const;  // FieldInput::standardised
 
   Space space_;
   std::shared_ptr<const Path> path_;
@@ -65,6 +70,7 @@ class Model {
   std::shared_ptr<Field> field_;
   torch::Tensor scales_;             // [n]
   torch::Tensor coordinate_scales_;  // [S], or [1] if all are equal
+  torch::Tensor evenly_;             // [S] 1/c
   torch::Tensor clock_;              // [K] a/s at evenly spaced times up to the decision time
   double t1_;                        // the decision time
 };

@@ -5,6 +5,7 @@ namespace segre {
 void Field::to(torch::Device device) {
   for (const auto* list : {&parameters_, &buffers_})
     for (const auto& [name, tensor] : *list) tensor.set_data(tensor.to(device));  // in place, so every holder sees it
+  refresh();
 }
 
 void Field::reduce_precision(torch::ScalarType type) {

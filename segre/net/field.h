@@ -6,20 +6,35 @@
 #include <vector>
 
 #include "segre/core/rng.h"
+#include "segre/data/source.h"
 #include "segre/net/net_cost.h"
-#include "segre/space/space.h"
+#include "segre/state/state.h"
 
 namespace segre {
 
 /// Named tensors in order of creation.
 using NamedList = std::vector<std::pair<std::string, torch::Tensor>>;
 
-/// The network F_theta, the only interface that later stages see. A program may supply its own:
-/// experiment/custom_field.h lists the requirements.
-///
-///   W   [B, S]       a point of the simplex per variable; the form of the model decides which, see Model
-///   t   [B] or [1]   time; ignored by fields without time
-///   ->  [B, S]       any real values; adding a constant per variable changes nothing
+/// What a network is shown of a state.
+struct FieldInput {
+  torch::Tensor W;  ///< [B, S] a point of the simplex per variable; the form of the model decides which, see Model
+  torch::Tensor t;  ///< [B] or [1] time; ignored by fields without time
+  /// [B, n] how much is known of each variable: the variance g of the log-likelihood ratio of two labels given the
+  /// label; 0 without evidence, that of the decision time if the label is known. Undefined unless the field reads it.
+  torch::Tensor strength{};
+  /// [B, S] the evidence e / sqrt(g + 1), whose noise has the same size at all times. Undefined unless the field reads
+  /// it.
+  torch::Tensor standardised{};
+  torch::Tensor known{};    ///< [B, n] Known::labels; undefined if nothing is known
+  TrainingRows training{};  ///< for dropout
+};
+
+/// What a field reads besides W and t, so that nothing is computed in vain. Only the evidence form has more.
+enum class FieldReads { point, strength, standardised };
+
+/// The network F_theta, the only interface that later stages see: it maps what it is shown to any real values [B, S],
+/// where adding a constant per variable changes nothing. A program may supply its own: experiment/custom_field.h lists
+/// the requirements.
 class Field {
  public:
   virtual ~Field() = default;
@@ -27,7 +42,15 @@ class Field {
   Field(const Field&) = delete;
   Field& operator=(const Field&) = delete;
 
-  virtual torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) = 0;
+  virtual torch::Tensor forward(const FieldInput& input) = 0;
+  /// What forward reads; `standardised` includes the strength.
+  virtual FieldReads reads() const { return FieldReads::point; }
+  /// Looks at the data before the first step of a training: what can be counted need not be learned.
+  virtual void fit(const DataSource& /*source*/) {}
+  /// Called after buffers changed (fit, a loaded checkpoint, another device), for what is derived from them.
+  virtual void refresh() {}
+  /// Whether items of a batch influence each other, as in batch normalisation; such batches are not split.
+  virtual bool couples_items() const { return !buffers_.empty(); }
   /// Number of values inside the network that one item keeps in memory during a training step; for the memory budget.
   virtual int64_t n_activations() const = 0;
   /// Parameters, FLOPs and memory of one item. The default counts one product with every matrix.

@@ -3,12 +3,16 @@
 #include "segre/core/error.h"
 #include "segre/net/layers.h"
 #include "segre/simplex/lift.h"
+#include "segre/space/blocks.h"
 
 namespace segre {
 namespace {
 
 // Keeps logarithms finite if a message vanishes; far below any probability that samples could reveal.
 constexpr double kTiny = 1e-20;
+
+// Up to this many variables, one operation for each is fastest.
+constexpr int64_t kOneByOne = 8;
 
 }  // namespace
 
@@ -24,7 +28,32 @@ int64_t LatentClassField::n_activations() const {
   return 8 * space_.n_variables() * class_logits_.size(0);
 }
 
-torch::Tensor LatentClassField::forward(const torch::Tensor& W, const torch::Tensor& /*t*/) {
+// All variables with the same number of labels at once.
+torch::Tensor LatentClassField::batched(const torch::Tensor& W) const {
+  const auto q = lift(space_, label_logits_);  // [K, S]
+  const auto& blocks = space_.blocks(W.device());
+  std::vector<torch::Tensor> weights;   // [n_c, c, K] each
+  std::vector<torch::Tensor> evidence;  // [n_c, B, K] each
+  torch::Tensor total = class_logits_.log_softmax(0);
+  for (const Block& block : blocks) {
+    weights.push_back(block_parts(space_, block, {q})[0].permute({1, 2, 0}));
+    const auto seen = block_parts(space_, block, {W})[0].transpose(0, 1);  // [n_c, B, c]
+    evidence.push_back((torch::bmm(seen, weights.back()) + kTiny).log());
+    total = total + evidence.back().sum(0);
+  }
+  std::vector<torch::Tensor> messages;
+  for (size_t k = 0; k < blocks.size(); ++k) {
+    const auto classes = (total - evidence[k]).softmax(2);
+    const auto message = (torch::bmm(classes, weights[k].transpose(1, 2)) + kTiny).log();  // [n_c, B, c]
+    messages.push_back(message.transpose(0, 1).reshape({W.size(0), -1}));
+  }
+  if (space_.is_uniform()) return messages.front();
+  return torch::cat(messages, 1).index_select(1, space_.coordinates_from_blocks(W.device()));
+}
+
+torch::Tensor LatentClassField::forward(const FieldInput& input) {
+  const auto& W = input.W;
+  if (space_.n_variables() > kOneByOne) return batched(W);
   const auto q = lift(space_, label_logits_);  // [K, S]
   std::vector<torch::Tensor> evidence;         // per variable [B, K]
   torch::Tensor total = class_logits_.log_softmax(0);

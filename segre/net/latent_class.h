@@ -20,10 +20,12 @@ struct LatentClassOptions {
 class LatentClassField final : public Field {
  public:
   LatentClassField(const Space& space, const NetOptions& options, uint64_t seed);
-  torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) override;
+  torch::Tensor forward(const FieldInput& input) override;
   int64_t n_activations() const override;
 
  private:
+  torch::Tensor batched(const torch::Tensor& W) const;
+
   Space space_;
   torch::Tensor class_logits_;  // [K]
   torch::Tensor label_logits_;  // [K, S], softmax per variable gives q

@@ -16,9 +16,9 @@ LinearField::LinearField(const Space& space, const NetOptions& options, uint64_t
                                  source.uniform({S, 2 * n_time_}, 1.0 / std::sqrt(2.0 * static_cast<double>(n_time_))));
 }
 
-torch::Tensor LinearField::forward(const torch::Tensor& W, const torch::Tensor& t) {
-  if (n_time_ == 0) return W.mm(weight_.t());
-  return torch::addmm(time_features(t, n_time_).mm(time_weight_.t()), W, weight_.t());
+torch::Tensor LinearField::forward(const FieldInput& input) {
+  if (n_time_ == 0) return input.W.mm(weight_.t());
+  return torch::addmm(time_features(input.t, n_time_).mm(time_weight_.t()), input.W, weight_.t());
 }
 
 NetKind linear_kind() {

@@ -8,7 +8,7 @@ namespace segre {
 class LinearField final : public Field {
  public:
   LinearField(const Space& space, const NetOptions& options, uint64_t seed);
-  torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) override;
+  torch::Tensor forward(const FieldInput& input) override;
   int64_t n_activations() const override { return weight_.size(0); }
 
  private:

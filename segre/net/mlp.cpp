@@ -75,7 +75,8 @@ int64_t MlpField::n_activations() const {
   return count;
 }
 
-torch::Tensor MlpField::forward(const torch::Tensor& W, const torch::Tensor& t) {
+torch::Tensor MlpField::forward(const FieldInput& input) {
+  const auto& W = input.W;
   torch::Tensor h = gain_ == 1.0 ? W : W * gain_;
   for (size_t k = 0; k < layers_.size(); ++k) {
     const Layer& layer = layers_[k];
@@ -84,7 +85,7 @@ torch::Tensor MlpField::forward(const torch::Tensor& W, const torch::Tensor& t) 
                             /*momentum=*/0.1, /*eps=*/1e-5, /*cudnn_enabled=*/false);
     // Time features enter the first layer as columns beside W; their part of the product is computed separately.
     auto shift = layer.bias;
-    if (k == 0 && n_time_ > 0) shift = torch::addmm(layer.bias, time_features(t, n_time_), time_weight_.t());
+    if (k == 0 && n_time_ > 0) shift = torch::addmm(layer.bias, time_features(input.t, n_time_), time_weight_.t());
     h = dense(h, layer.weight, shift, k + 1 < layers_.size() ? Activation::relu : Activation::none);
   }
   return h;

@@ -17,7 +17,7 @@ struct MlpOptions {
 class MlpField final : public Field {
  public:
   MlpField(const Space& space, const NetOptions& options, uint64_t seed);
-  torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) override;
+  torch::Tensor forward(const FieldInput& input) override;
   int64_t n_activations() const override;
 
  private:

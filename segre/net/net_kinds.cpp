@@ -5,16 +5,16 @@
 #include "segre/net/latent_class.h"
 #include "segre/net/linear.h"
 #include "segre/net/mlp.h"
+#include "segre/net/residual.h"
+#include "segre/net/transformer.h"
+#include "segre/net/tree.h"
 #include "segre/net/unet.h"
 
 namespace segre {
 
 const std::vector<NetKind>& net_kinds() {
   static const std::vector<NetKind> all{
-      linear_kind(),
-      mlp_kind(),
-      latent_class_kind(),
-      unet_kind(),
+      linear_kind(), mlp_kind(), latent_class_kind(), tree_kind(), residual_kind(), transformer_kind(), unet_kind(),
   };
   return all;
 }
@@ -27,10 +27,12 @@ void declare_net_keys(ConfigSchema& schema, NetOptions& options) {
     if (kind.declare) kind.declare(schema, options);
   schema.integer("net.time_features", &options.time_features, {0, 1024}, Later::fixed,
                  "Fourier frequencies of t; 0: no time (mlp, linear)");
+  schema.number("net.dropout", &options.dropout, {0, 0.9}, Later::fixed,
+                "share of each layer's output that training drops (transformer, residual)");
   schema.choice<NetPrecision>(
       "net.precision", &options.precision,
       {{"auto", NetPrecision::automatic}, {"float32", NetPrecision::float32}, {"bfloat16", NetPrecision::bfloat16}},
-      Later::free, "numbers of convolutions and attention (unet); auto: bfloat16 on CUDA, float32 on the CPU");
+      Later::free, "numbers of products and attention (unet, transformer); auto: bfloat16 on CUDA, float32 on the CPU");
 }
 
 std::shared_ptr<Field> make_field(const Space& space, const NetOptions& options, uint64_t seed) {

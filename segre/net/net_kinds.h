@@ -24,6 +24,7 @@ struct NetKind {
   std::function<std::string(const NetOptions& options)> describe{};
   bool evidence_only = false;  ///< works in the evidence form only
   bool reducible = false;      ///< computes in bfloat16 on CUDA by default
+  bool counted = false;        ///< Field::fit finds all there is to learn
 };
 
 /// All kinds of networks.

@@ -20,6 +20,7 @@ struct NetOptions : OptionSet {
   std::string kind = "latent_class";  ///< see net_kinds()
   int64_t time_features = 8;          ///< Fourier frequencies of t as inputs (mlp, linear); 0: autonomous, as in the
                                       ///< paper
+  double dropout = 0.0;               ///< share of each layer's output that training drops (transformer, residual)
   NetPrecision precision = NetPrecision::automatic;
 };
 

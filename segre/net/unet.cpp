@@ -216,10 +216,11 @@ torch::Tensor UNetField::padded(const torch::Tensor& x, int64_t axis) const {
   return torch::constant_pad_nd(x, amounts);
 }
 
-torch::Tensor UNetField::forward(const torch::Tensor& W, const torch::Tensor& t) {
+torch::Tensor UNetField::forward(const FieldInput& input) {
+  const auto& W = input.W;
   const int64_t N = W.size(0);
   const auto type = last_conv_.weight.scalar_type();
-  const auto shifts = time_shifts(t, N);
+  const auto shifts = time_shifts(input.t, N);
   Feature h{padded(W.view({N, plan_.height * plan_.width, plan_.n_labels}).to(type), 2), plan_.height, plan_.width};
   h = convolve(h, padded(input_[0][0].conv.weight, 1), 1);
   h.x = add(h.x, {}, input_[0][0].conv.bias);

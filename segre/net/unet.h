@@ -15,7 +15,7 @@ namespace segre {
 class UNetField final : public Field {
  public:
   UNetField(const Space& space, const UNetOptions& options, uint64_t seed);
-  torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) override;
+  torch::Tensor forward(const FieldInput& input) override;
   int64_t n_activations() const override { return cost_.n_saved; }
   NetCost cost() const override { return cost_; }
   int64_t shard_rows() const override;

@@ -59,7 +59,7 @@ JointOracle::JointOracle(JointTable table, std::shared_ptr<const Path> path)
 }
 
 torch::Tensor JointOracle::unnormalised_log_posterior(const State& state) const {
-  const auto& [v, t, known] = state;
+  const auto& [v, t, known, training] = state;
   auto e = only_open(space(), known,
                      v * (t.dim() == 2 ? own_scale(space(), *path_, t) : evidence_scale(space(), *path_, t)));
   if (known.soft.defined()) e = e + known.soft.to(v.options());

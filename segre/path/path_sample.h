@@ -2,19 +2,20 @@
 
 #include "segre/core/rng.h"
 #include "segre/path/path.h"
-#include "segre/state/known.h"
+#include "segre/state/state.h"
 
 namespace segre {
 
 /// One draw per item from the conditional path: exactly what an objective needs.
 struct PathSample {
-  torch::Tensor labels;    ///< [B, n]  the data beta
-  torch::Tensor t;         ///< [B]     time, or [B, n]: one for each variable
-  torch::Tensor weight;    ///< [B]     weight of the item in the objective; compensates for the law of t
-  torch::Tensor v_t;       ///< [B, S]  a_t u_beta + s_t u_0
-  torch::Tensor velocity;  ///< [B, S]  a_t' u_beta + s_t' u_0, which is u_beta - u_0 on the e-geodesic; undefined
-                           ///< unless requested
-  Known known{};           ///< what the network is told besides; v_t is 0 for variables that the flow does not carry
+  torch::Tensor labels;     ///< [B, n]  the data beta
+  torch::Tensor t;          ///< [B]     time, or [B, n]: one for each variable
+  torch::Tensor weight;     ///< [B]     weight of the item in the objective; compensates for the law of t
+  torch::Tensor v_t;        ///< [B, S]  a_t u_beta + s_t u_0
+  torch::Tensor velocity;   ///< [B, S]  a_t' u_beta + s_t' u_0, which is u_beta - u_0 on the e-geodesic; undefined
+                            ///< unless requested
+  Known known{};            ///< what the network is told besides; v_t is 0 for variables that the flow does not carry
+  TrainingRows training{};  ///< set by the trainer
 };
 
 /// Reference noise nu_0: u_0 = Pi0 z with z standard normal, a standard normal on T0. Item k uses the numbers k*S ...

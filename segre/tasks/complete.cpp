@@ -207,8 +207,7 @@ class TableCompleter {
     if (bins == nullptr || label >= bins->size()) return space_.label_name(variable, label);
     constexpr double kMiddle = 0.5;
     if (outputs_.draws == 0) return bins->draw(label, kMiddle);
-    RandomStream random = values_;
-    random.stream |= static_cast<uint64_t>(draw) << 32;
+    const auto random = values_.part(static_cast<int64_t>(draw));
     const int64_t n = space_.n_variables();
     return bins->draw(label, uniform_double(random, static_cast<uint64_t>(row * n + variable)));
   }

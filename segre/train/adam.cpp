@@ -99,6 +99,7 @@ void Adam::step_on_device(const std::vector<torch::Tensor>& gradients, const tor
     segments.push_back({slot.weight, in_layout_of(slot.weight, gradients[k]), slot.m, slot.v, slot.average,
                         shortened ? slot.parameter.detach() : torch::Tensor()});
   }
+  if (segments.empty()) return;
   const auto norm_squared = kernels::squared_norm(segments);
   go.mul_(norm_squared.isfinite());
   const auto scale =

@@ -12,7 +12,7 @@
 namespace segre {
 namespace {
 
-State state_of(const PathSample& sample) { return {sample.v_t, sample.t, sample.known}; }
+State state_of(const PathSample& sample) { return {sample.v_t, sample.t, sample.known, sample.training}; }
 
 torch::Tensor endpoint_error(const Model& model, const PathSample& sample, const torch::Tensor& D) {
   const auto& labels = sample.labels;
@@ -24,7 +24,7 @@ torch::Tensor endpoint_error(const Model& model, const PathSample& sample, const
 // Gradients of `output` with respect to the field's parameters, given its own (none for a scalar).
 std::vector<torch::Tensor> gradients_of(const torch::Tensor& output, const Field& field,
                                         const torch::Tensor& grad_output) {
-  if (!at::GradMode::is_enabled()) return {};
+  if (!at::GradMode::is_enabled() || field.parameters().empty()) return {};
   std::vector<torch::Tensor> parameters;
   for (const auto& [name, parameter] : field.parameters()) parameters.push_back(parameter);
   return torch::autograd::grad({output}, parameters, {grad_output}, /*retain_graph=*/std::nullopt,

@@ -48,7 +48,7 @@ ObjectiveValue combine(std::vector<ObjectiveValue> shards) {
 // Rows of a batch that one thread handles. Depends only on the batch: gradients are added in the order of the shards,
 // so bits do not depend on the number of threads.
 int64_t rows_per_shard(const Field& field, int64_t batch) {
-  if (!field.buffers().empty()) return batch;  // batch normalisation needs the whole batch at once
+  if (field.couples_items()) return batch;
   constexpr int64_t kNumbers = 3 << 16;  // activations; below this, the overhead of calling LibTorch dominates a shard
   const int64_t worthwhile = kNumbers / std::max<int64_t>(1, field.n_activations());
   const int64_t half = (batch + 1) / 2;  // with more parts, adding their gradients would cost what they save
@@ -129,6 +129,7 @@ ObjectiveValue Trainer::evaluate_shards(const torch::Tensor& labels, const Evide
                               needs_velocity(options_.objective), told.known.slice(from, to));
     // Turns the mean over the shard into its part of the mean over the batch.
     sample.weight = weight.slice(0, from, to) * (static_cast<double>(to - from) / static_cast<double>(n));
+    sample.training = {seed_, torch::full({1}, static_cast<int64_t>(first_item) + from, torch::kInt64)};
     shards[k] = evaluate(model_, sample, options_.objective);
   });
   return combine(std::move(shards));
@@ -149,8 +150,9 @@ StepInputs Trainer::inputs_of(int64_t step) const {
   inputs.u = TimeLaw::uniforms({seed_, Purpose::training_time}, first_item, options_.batch);
   const auto first_noise = first_item * static_cast<uint64_t>(model_.space().n_coordinates());
   const auto first_cell = first_item * static_cast<uint64_t>(model_.space().n_variables());
-  inputs.counters = torch::tensor(
-      {static_cast<int64_t>(first_noise), step % kLossRing, static_cast<int64_t>(first_cell)}, torch::kInt64);
+  inputs.counters = torch::tensor({static_cast<int64_t>(first_noise), step % kLossRing,
+                                   static_cast<int64_t>(first_cell), static_cast<int64_t>(first_item)},
+                                  torch::kInt64);
   if (!evidence_.is_idle()) inputs.evidence = evidence_.numbers(first_item, options_.batch);
   const auto numbers = kernels::adam_numbers(adam_.numbers(learning_rate(options_.schedule, step, options_.steps)));
   inputs.numbers = torch::tensor(at::ArrayRef<float>(numbers.data(), numbers.size()));
@@ -181,6 +183,7 @@ void Trainer::run_on_device(const StepInputs& inputs) {
   auto sample = sample_path(model_.space(), model_.path(), labels, told.t, {seed_, Purpose::training_noise},
                             inputs.counters.slice(0, 0, 1), needs_velocity(options_.objective), told.known);
   sample.weight = time.weight;
+  sample.training = {seed_, inputs.counters.slice(0, 3, 4)};
   const ObjectiveValue value = evaluate(model_, sample, options_.objective);
   const auto loss = (time.weight * value.loss).mean().view(1);
   losses_.index_copy_(0, inputs.counters.slice(0, 1, 2), loss);
@@ -245,6 +248,7 @@ NamedTensors Trainer::state() const {
 void Trainer::load(const NamedTensors& state) {
   const torch::NoGradGuard no_grad;
   for (const auto& [name, buffer] : model_.field().buffers()) copy_from(buffer, state, "buffers." + name);
+  model_.field().refresh();
   adam_.load(state);
   law_.load(state);
   n_taken_ = n_steps();
@@ -264,6 +268,7 @@ void load_weights(Field& field, const NamedTensors& state, bool averaged) {
   const std::string prefix = averaged ? "ema." : "weights.";
   for (const auto& [name, weight] : field.parameters()) copy_from(weight, state, prefix + name);
   for (const auto& [name, buffer] : field.buffers()) copy_from(buffer, state, "buffers." + name);
+  field.refresh();
 }
 
 }  // namespace segre

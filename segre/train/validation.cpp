@@ -68,6 +68,7 @@ ValidationResult Validation::operator()(const NamedTensors& weights) {
     for (const auto& [name, parameter] : model_.field().parameters()) parameter.copy_(weights.at(name));
     for (const auto& [name, buffer] : model_.field().buffers())
       if (const auto at = weights.find("buffers." + name); at != weights.end()) buffer.copy_(at->second);
+    model_.field().refresh();
   }
   const int64_t E = times_.size(0);
   const bool on_cpu = labels_.is_cpu();

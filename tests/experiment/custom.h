@@ -11,9 +11,7 @@ class TwoLayers final : public Field {
   TwoLayers(const Space& space, uint64_t seed, int64_t width)
       : in_(add_parameter("in", WeightSource(seed).uniform({width, space.n_coordinates()}, 0.5))),
         out_(add_parameter("out", torch::zeros({space.n_coordinates(), width}))) {}
-  torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& /*t*/) override {
-    return torch::relu(W.mm(in_.t())).mm(out_.t());
-  }
+  torch::Tensor forward(const FieldInput& input) override { return torch::relu(input.W.mm(in_.t())).mm(out_.t()); }
   int64_t n_activations() const override { return in_.size(0) + out_.size(0); }
 
  private:

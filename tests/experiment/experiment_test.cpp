@@ -4,6 +4,8 @@
 
 #include "segre/io/files.h"
 #include "segre/net/mlp.h"
+#include "segre/net/residual.h"
+#include "segre/net/transformer.h"
 #include "segre/net/unet.h"
 #include "segre/path/e_geodesic.h"
 #include "segre/path/ray.h"
@@ -37,12 +39,18 @@ hidden = [3, 4]
 batch_norm = true
 input_gain = 2.5
 classes = 9
+blocks = 5
+block_width = 96
+layers = 6
+width = 40
+token_heads = 5
 channels = 64
 channel_mult = [1, 3]
 res_blocks = 3
 attention_at = [8, 16]
 heads = 2
 time_features = 3
+dropout = 0.375
 precision = "float32"
 custom = "mine"
 
@@ -73,6 +81,8 @@ evaluations = 77
 grid = 23
 keep = 24
 save_seconds = 12.5
+patience = 13
+use_best = true
 tensorboard = true
 
 [sample]
@@ -128,8 +138,14 @@ TEST(Experiment, KeysReachWhatTheyAreNamedAfter) {
   EXPECT_EQ(e.holdout, 0.125);
   EXPECT_EQ(e.path.kind, "ray");
   EXPECT_EQ(e.net.of<MlpOptions>().hidden, (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(e.net.of<ResidualOptions>().blocks, 5);
+  EXPECT_EQ(e.net.of<ResidualOptions>().width, 96);
+  EXPECT_EQ(e.net.of<TransformerOptions>().layers, 6);
+  EXPECT_EQ(e.net.of<TransformerOptions>().width, 40);
+  EXPECT_EQ(e.net.of<TransformerOptions>().heads, 5);
   EXPECT_EQ(e.net.of<UNetOptions>().channel_mult, (std::vector<int64_t>{1, 3}));
   EXPECT_EQ(e.net.of<UNetOptions>().attention_at, (std::vector<int64_t>{8, 16}));
+  EXPECT_EQ(e.net.dropout, 0.375);
   EXPECT_EQ(e.net.precision, NetPrecision::float32);
   EXPECT_EQ(e.train.epochs, 6);
   EXPECT_EQ(e.train.adam.clip, 1.5);
@@ -137,6 +153,8 @@ TEST(Experiment, KeysReachWhatTheyAreNamedAfter) {
   EXPECT_EQ(e.watch.evaluations, 77);
   EXPECT_EQ(e.watch.keep, 24);
   EXPECT_EQ(e.watch.save_seconds, 12.5);
+  EXPECT_EQ(e.watch.patience, 13);
+  EXPECT_TRUE(e.watch.use_best);
   EXPECT_EQ(e.train.schedule.lr, 0.001);
   EXPECT_EQ(e.train.adam.beta1, 0.8);
   EXPECT_EQ(e.train.adam.beta2, 0.95);
@@ -168,8 +186,8 @@ TEST(Experiment, PathsAreBuiltAsConfigured) {
   EXPECT_EQ(make_path(options)->at(2.0).a, 1.5);
   options.kind = "line";
   EXPECT_EQ(test::input_error([&] { make_path(options); }), "path.kind 'line' is not one of e-geodesic, ray");
-  EXPECT_EQ(test::input_error([&] { net_kind("transformer"); }),
-            "net.kind 'transformer' is not one of linear, mlp, latent_class, unet");
+  EXPECT_EQ(test::input_error([&] { net_kind("forest"); }),
+            "net.kind 'forest' is not one of linear, mlp, latent_class, tree, residual, transformer, unet");
 }
 
 TEST(Experiment, TheSeedDecidesTheWeights) {
@@ -182,11 +200,14 @@ TEST(Experiment, TheSeedDecidesTheWeights) {
   EXPECT_FALSE(torch::equal(weights(1), weights(2)));
 }
 
-TEST(Experiment, LatentClassesInAnotherFormAreRefused) {
-  Experiment e;
-  e.form = Form::endpoint;
-  EXPECT_EQ(input_error([&] { make_model(e, test::mixed_space(), torch::kCPU); }),
-            "net.kind = \"latent_class\" gives messages between variables and needs model.form = \"evidence\"");
+TEST(Experiment, NetworksThatSendMessagesAreRefusedInAnotherForm) {
+  for (const std::string kind : {"latent_class", "tree", "residual", "transformer"}) {
+    Experiment e;
+    e.net.kind = kind;
+    e.form = Form::endpoint;
+    EXPECT_EQ(input_error([&] { make_model(e, test::mixed_space(), torch::kCPU); }),
+              "net.kind = \"" + kind + "\" gives messages between variables and needs model.form = \"evidence\"");
+  }
 }
 
 TEST(Experiment, EveryConfigThatIsShippedParses) {

@@ -148,6 +148,44 @@ TEST(LoadRun, GivesTheBestCheckpointOnRequest) {
   EXPECT_EQ(load_run(run.path(), torch::kCPU).step, 12);
 }
 
+// A run with a checkpoint of every step, of which step 8 is marked as the best.
+fs::path run_with_best(const fs::path& path, bool use_best) {
+  Experiment e = tiny_experiment();
+  e.watch.save_seconds = 0.0;
+  e.watch.keep = 100;
+  e.watch.use_best = use_best;
+  train_into(path, e);
+  RunDirectory(path).mark_best(8, 0.1);
+  return path;
+}
+
+TEST(LoadRun, UsesTheBestCheckpointIfTheRunSaysSo) {
+  const ScratchFolder folder;
+  for (const bool use_best : {false, true}) {
+    const auto run = run_with_best(folder / (use_best ? "best" : "last"), use_best);
+    EXPECT_EQ(load_run(run, torch::kCPU).step, use_best ? 8 : 12);
+    EXPECT_EQ(load_run(run, torch::kCPU, Checkpoint::chosen).step, use_best ? 8 : 12);
+    EXPECT_EQ(load_run(run, torch::kCPU, Checkpoint::last).step, 12);
+    EXPECT_EQ(load_run(run, torch::kCPU, Checkpoint::best).step, 8);
+  }
+}
+
+TEST(LoadRun, UsesTheLastCheckpointIfNoneIsTheBest) {
+  const ScratchFolder folder;
+  const auto run = run_with_best(folder / "run", /*use_best=*/true);
+  RunDirectory(run).mark_best(99, 0.1);  // never saved
+  EXPECT_EQ(load_run(run, torch::kCPU).step, 12);
+  fs::remove(RunDirectory(run).best_file());
+  EXPECT_EQ(load_run(run, torch::kCPU).step, 12);
+}
+
+TEST(LoadRun, ExportsTheCheckpointThatIsUsed) {
+  const ScratchFolder folder;
+  const auto run = run_with_best(folder / "run", /*use_best=*/true);
+  export_run(run, folder / "exported", Checkpoint::chosen);
+  EXPECT_EQ(load_run(folder / "exported", torch::kCPU).step, 8);
+}
+
 TEST(LoadRun, ARunThatWasNeverValidatedHasNoBest) {
   const ScratchFolder folder;
   const auto path = train_into(folder / "run");

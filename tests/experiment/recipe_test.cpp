@@ -1,8 +1,13 @@
 #include "segre/experiment/recipe.h"
+
+#include <algorithm>
+
+#include "segre/core/text.h"
 #include "segre/net/net_kinds.h"
 #include "segre/net/unet.h"
 #include "tests/support/datasets.h"
-#include "tests/support/support.h"
+#include "tests/support/messages.h"
+#include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
 // recipe_for gives a working recipe for any data.
@@ -49,9 +54,34 @@ TEST(Recipe, FewVariablesGetAMixture) {
     expect_works(space, "latent_class");
 }
 
-TEST(Recipe, TheOthersGetAnMlp) {
-  for (const Space& space : {table(9), table(300), Space::uniform(Layout::sequence, {64}, 27)})
-    expect_works(space, "mlp");
+TEST(Recipe, TheOthersGetAResidualNetworkOnTheCpuAndATransformerOnAGpu) {
+  for (const Space& space : {table(9), table(300), Space::uniform(Layout::sequence, {64}, 27)}) {
+    expect_works(space, "residual");
+    EXPECT_EQ(recipe_for(space, 1000, torch::kCUDA).net.kind, "transformer");
+  }
+}
+
+TEST(Recipe, TooManyLabelsForDenseLayersGetATransformer) {
+  EXPECT_EQ(recipe_for(Space::uniform(Layout::sequence, {1000}, 101), 1000, torch::kCPU).net.kind, "transformer");
+  EXPECT_EQ(recipe_for(Space::uniform(Layout::sequence, {1000}, 100), 1000, torch::kCPU).net.kind, "residual");
+}
+
+TEST(Recipe, FewRowsMeanMoreDropoutAndMoreHeldOut) {
+  const auto of = [](int64_t n_items) { return recipe_for(table(12), n_items, torch::kCPU); };
+  EXPECT_EQ(of(0).net.dropout, 0.0) << "drawn without end";
+  EXPECT_EQ(of(500).net.dropout, 0.3);
+  EXPECT_EQ(of(5'000).net.dropout, 0.2);
+  EXPECT_EQ(of(50'000).net.dropout, 0.1);
+  EXPECT_EQ(of(0).holdout, 0.05);
+  EXPECT_EQ(of(300).holdout, 0.2);
+  EXPECT_EQ(of(1'000).holdout, 0.1) << "a hundred rows";
+  EXPECT_EQ(of(60'000).holdout, 0.05);
+}
+
+TEST(Recipe, TablesStopEarlyAndUseTheBest) {
+  EXPECT_EQ(recipe_for(table(12), 500, torch::kCPU).watch.patience, 8);
+  for (const int64_t columns : {3, 12}) EXPECT_TRUE(recipe_for(table(columns), 500, torch::kCPU).watch.use_best);
+  EXPECT_FALSE(recipe_for(image(28, 28), 500, torch::kCPU).watch.use_best);
 }
 
 TEST(Recipe, ImagesAreHalvedWhileTheyAllowIt) {
@@ -96,17 +126,85 @@ TEST(Recipe, AShortTimeGetsASmallNetworkAndALongOneALarger) {
 
 TEST(Recipe, TheDefaultsAreTheOneForJoints) {
   Experiment plain;
-  // Except this one: a checkpoint without the key was trained without evidence.
+  // Except these: a checkpoint without the keys was trained without evidence, and its last weights are meant.
   plain.train.evidence.kind = EvidenceKind::any;
+  plain.watch.use_best = true;
+  plain.watch.items = 2000;  // as for all tables
   Experiment joint = recipe_for(test::binary_space(2), 0, torch::kCPU);
   EXPECT_EQ(schema_of(joint).to_toml(false), schema_of(plain).to_toml(false));
 }
 
-TEST(ComputeType, IsShortOnCudaForTheUnetAlone) {
+// A recipe for a task, and what was said about it.
+struct Chosen {
+  Experiment experiment;
+  std::string said;
+};
+
+Chosen choose(RecipeTask task) {
+  std::string said;
+  task.tell = [&](const std::string& text) { said += text + "\n"; };
+  Experiment experiment = choose_recipe(task);
+  return {std::move(experiment), said};
+}
+
+std::shared_ptr<DataSource> rows_of(const Space& space, int64_t N) {
+  return make_dataset_source({space, test::some_labels(space, N)});
+}
+
+TEST(ChooseRecipe, GivesTheNetworkThatWasAskedFor) {
+  for (const Space& space : {table(3), table(12), image(4, 4)})
+    for (const std::string kind : {"linear", "mlp", "latent_class", "tree", "residual", "transformer"})
+      for (const double seconds : {0.0, 100.0}) {
+        const auto chosen = choose({.source = rows_of(space, 40), .seconds = seconds, .kind = kind});
+        EXPECT_EQ(chosen.experiment.net.kind, kind) << space.describe();
+        EXPECT_EQ(chosen.said, "");
+      }
+  EXPECT_EQ(choose({.source = rows_of(image(4, 4), 40), .kind = "unet"}).experiment.net.kind, "unet");
+}
+
+TEST(ChooseRecipe, WithoutATimeLimitItIsTheRecipeForTheData) {
+  for (const Space& space : {table(3), table(12), image(8, 8)}) {
+    Experiment chosen = choose({.source = rows_of(space, 40)}).experiment;
+    Experiment recipe = recipe_for(space, 40);
+    EXPECT_EQ(schema_of(chosen).to_toml(false), schema_of(recipe).to_toml(false)) << space.describe();
+  }
+}
+
+TEST(ChooseRecipe, SaysWhy) {
+  EXPECT_EQ(choose({.source = rows_of(table(3), 40)}).said, "at most 8 variables: a mixture of products\n");
+  const auto many = choose({.source = rows_of(table(12), 300)});
+  EXPECT_TRUE(test::contains(many.said, "300 rows: dropout 0.3, 20% held out\n"));
+  EXPECT_TRUE(test::contains(
+      many.said, "4 residual blocks of width 512, the choice without a time limit (--max-time lets networks race)\n"));
+}
+
+TEST(ChooseRecipe, AShortTimeIsTooShortForARace) {
+  const test::Threads one(1);
+  const auto chosen = choose({.source = rows_of(table(12), 300), .seconds = 5.0});
+  EXPECT_EQ(chosen.experiment.net.kind, "residual");
+  EXPECT_TRUE(test::contains(chosen.said, ", without a race in so short a time\n"));
+}
+
+TEST(ChooseRecipe, NetworksRaceUnderATimeLimit_Slow) {
+  const test::Threads one(1);
+  const std::shared_ptr<DataSource> source = make_dataset_source(test::chain_rows(12, 600));
+  const auto chosen = choose({.source = source, .seconds = 24.0});
+  const auto lines = split(chosen.said, '\n');
+  const auto n_heats = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.starts_with("race: ") && line.find(" nats (") != std::string::npos;
+  });
+  EXPECT_GE(n_heats, 3) << chosen.said;  // a tree, a mixture, a residual network; a transformer if there is time
+  EXPECT_TRUE(test::contains(
+      chosen.said, describe_net(chosen.experiment.net) + " has the fewest nats on held-out rows and trains for the "));
+}
+
+TEST(ComputeType, IsShortOnCudaForUnetAndTransformer) {
   NetOptions net;
-  net.kind = "unet";
-  EXPECT_EQ(compute_type(net, torch::kCPU), torch::kFloat32);
-  EXPECT_EQ(compute_type(net, torch::kCUDA), torch::kBFloat16);
+  for (const std::string kind : {"unet", "transformer"}) {
+    net.kind = kind;
+    EXPECT_EQ(compute_type(net, torch::kCPU), torch::kFloat32);
+    EXPECT_EQ(compute_type(net, torch::kCUDA), torch::kBFloat16);
+  }
   net.precision = NetPrecision::float32;
   EXPECT_EQ(compute_type(net, torch::kCUDA), torch::kFloat32);
   net = {};

@@ -73,6 +73,12 @@ const std::vector<std::vector<std::string>> kFixed{
     {"net.batch_norm=true", "net.batch_norm is true now and was false"},
     {"net.time_features=4", "net.time_features is 4 now and was 2"},
     {"net.input_gain=2", "net.input_gain is 2.0 now and was 1.0"},
+    {"net.blocks=2", "net.blocks is 2 now and was 4"},
+    {"net.block_width=64", "net.block_width is 64 now and was 512"},
+    {"net.layers=2", "net.layers is 2 now and was 4"},
+    {"net.width=64", "net.width is 64 now and was 128"},
+    {"net.token_heads=2", "net.token_heads is 2 now and was 4"},
+    {"net.dropout=0.5", "net.dropout is 0.5 now and was 0.0"},
     {"net.channels=48", "net.channels is 48 now and was 32"},
     {"net.channel_mult=[1]", "net.channel_mult is [1] now and was "},
     {"net.res_blocks=1", "net.res_blocks is 1 now and was 2"},
@@ -93,13 +99,14 @@ const std::vector<std::vector<std::string>> kFixed{
     {"watch.items=100", "watch.items is 100 now and was 512"}};
 
 // A different value for each key that may change.
-const std::vector<std::string> kFree{"net.precision=float32",  "train.steps=20",         "train.epochs=3",
-                                     "train.lr=0.001",         "train.warmup=3",         "train.schedule=constant",
-                                     "train.clip=1",           "watch.every=3",          "watch.evaluations=64",
-                                     "watch.grid=4",           "watch.keep=1",           "watch.save_seconds=5",
-                                     "watch.tensorboard=true", "sample.sampler=euler",   "sample.steps=3",
-                                     "sample.stop=end",        "sample.t1=0.5",          "sample.readout=segre",
-                                     "sample.tolerance=0.01",  "sample.order=confidence"};
+const std::vector<std::string> kFree{"net.precision=float32",  "train.steps=20",       "train.epochs=3",
+                                     "train.lr=0.001",         "train.warmup=3",       "train.schedule=constant",
+                                     "train.clip=1",           "watch.every=3",        "watch.evaluations=64",
+                                     "watch.grid=4",           "watch.keep=1",         "watch.save_seconds=5",
+                                     "watch.patience=4",       "watch.use_best=true",  "watch.tensorboard=true",
+                                     "sample.sampler=euler",   "sample.steps=3",       "sample.stop=end",
+                                     "sample.t1=0.5",          "sample.readout=segre", "sample.tolerance=0.01",
+                                     "sample.order=confidence"};
 
 // Keys that name data.
 const std::vector<std::string> kContents{"data.source=joint:elsewhere.csv", "data.validation=joint:elsewhere.csv"};

@@ -34,6 +34,17 @@ TEST(RunLog, DropsWhatCameAfterTheStepItContinuesFrom) {
             "{\"step\":50}\n{\"step\":100,\"loss\":1}\n{\"step\":100,\"nats\":1}\n{\"again\":true,\"step\":150}\n");
 }
 
+TEST(RunLog, KnowsTheLatestNumbersUpToTheStepItContinuesFrom) {
+  const ScratchFolder folder;
+  write_text(folder / "m", "{\"step\":50,\"a\":1,\"b\":2}\n{\"step\":70,\"a\":3}\n{\"step\":90,\"a\":4}\n");
+  const RunLog log(folder / "m", 70, {});
+  EXPECT_EQ(log.at_start("a"), 3.0);
+  EXPECT_EQ(log.at_start("b"), std::nullopt);
+  EXPECT_EQ(log.latest("a"), 3.0);
+  EXPECT_EQ(log.latest("b"), 2.0);
+  EXPECT_EQ(log.latest("c"), std::nullopt);
+}
+
 TEST(RunLog, DropsALineThatWasCut) {
   const ScratchFolder folder;
   for (const char* rest : {"{\"step\":60,\"lo", "{", "6", "{\"step\":6", "\n", "{\"loss\":1}"}) {

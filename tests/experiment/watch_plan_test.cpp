@@ -15,7 +15,7 @@ double share(const WatchPlan& plan, int64_t steps, int64_t batch, int64_t pictur
 TEST(WatchPlan, ALongTrainingIsLookedAtTwentyTimes) {
   const auto plan = plan_watch(20'000, 256, 320);
   EXPECT_EQ(plan.validations, 20);
-  EXPECT_EQ(plan.evaluations, 512);
+  EXPECT_EQ(plan.evaluations, 8192);
   EXPECT_TRUE(plan.pictures);
 }
 

@@ -46,8 +46,8 @@ TEST(Model, ShowsTheNetworkThePointOrTheEvidence) {
         const double ratio = path->corner_scale(space.n_labels(i)) * path->at(t).a / std::pow(path->at(t).s, 2);
         part.copy_((form == Form::evidence ? ratio * part : part).softmax(1));
       }
-      EXPECT_LT(max_difference(field->shown_W, expected), kRounding);
-      EXPECT_EQ(field->shown_t.item<double>(), t);
+      EXPECT_LT(max_difference(field->shown.W, expected), kRounding);
+      EXPECT_EQ(field->shown.t.item<double>(), t);
       // The fused pass in float32 shows the same.
       const Model fused(space, path, form, std::make_shared<FixedField>(noise({20}, 1, torch::kFloat32)));
       EXPECT_LT(max_difference(fused.network_input({v.to(torch::kFloat32), one_time(t, torch::kFloat32)}), expected),
@@ -132,7 +132,7 @@ TEST(Model, ShowsTheNetworkWhatIsKnown) {
           auto e = ratio * part(v);
           if (known.soft.defined()) e = e + part(known.soft);
           const auto corner = (torch::arange(c) == mark).to(torch::kFloat64);
-          EXPECT_LT(max_difference(part(field->shown_W), mark >= 0 ? corner : e.softmax(0)), kRounding);
+          EXPECT_LT(max_difference(part(field->shown.W), mark >= 0 ? corner : e.softmax(0)), kRounding);
           const auto pi = (field->parameters()[0].second.detach().narrow(0, space.offset(i), c) + e).softmax(0);
           const auto open = path->corner_scale(c) * (pi - 1.0 / static_cast<double>(c));
           EXPECT_LT(max_difference(part(D), mark == kUnknown ? open : torch::zeros_like(open)), kRounding);
@@ -143,7 +143,7 @@ TEST(Model, ShowsTheNetworkWhatIsKnown) {
       // The fused pass in float32 shows the same.
       const Model fused(space, path, Form::evidence, std::make_shared<FixedField>(noise({20}, 1, torch::kFloat32)));
       const State single{v.to(torch::kFloat32), times.to(torch::kFloat32), known.to(torch::kFloat32)};
-      EXPECT_LT(max_difference(fused.network_input(single), field->shown_W), kSingleTol);
+      EXPECT_LT(max_difference(fused.network_input(single), field->shown.W), kSingleTol);
     }
   }
 }
@@ -322,7 +322,7 @@ TEST(Model, VelocityOnCudaEqualsTheCpu_CUDA) {
 TEST(Model, NeedsANetworkWithParametersAndAPath) {
   class Nothing final : public Field {
    public:
-    torch::Tensor forward(const torch::Tensor& W, const torch::Tensor&) override { return W; }
+    torch::Tensor forward(const FieldInput& input) override { return input.W; }
     int64_t n_activations() const override { return 0; }
   };
   const Space space = mixed_space();

@@ -61,7 +61,7 @@ TEST(LatentClass, SendsTheExactMessageOfItsMixture) {
   const Space space = test::small_mixed_space();
   const auto field = random_mixture(space, 5);
   const auto s = lift(space, 2.0 * noise({3, 9}, 3));
-  const auto out = field->forward(s, torch::zeros({3}, torch::kFloat64));
+  const auto out = field->forward({s, torch::zeros({3}, torch::kFloat64)});
   const auto p = mixture_table(space, *field);
   const auto labelings = enumerate_labelings(space);
   for (int64_t b = 0; b < 3; ++b) {
@@ -93,8 +93,8 @@ TEST(LatentClass, NeverShowsAVariableItsOwnEvidence) {
   auto other = s.clone();
   other.narrow(1, 2, 3).copy_(torch::tensor({0.98, 0.01, 0.01}, torch::kFloat64));  // another belief about variable 2
   const auto t = torch::zeros({1}, torch::kFloat64);
-  const auto before = field->forward(s, t);
-  const auto after = field->forward(other, t);
+  const auto before = field->forward({s, t});
+  const auto after = field->forward({other, t});
   EXPECT_LT(max_difference(after.narrow(1, 2, 3), before.narrow(1, 2, 3)), 1e-13);
   EXPECT_GT(max_difference(after.narrow(1, 0, 2), before.narrow(1, 0, 2)), 1e-3);
   EXPECT_GT(max_difference(after.narrow(1, 5, 4), before.narrow(1, 5, 4)), 1e-3);
@@ -108,7 +108,7 @@ TEST(LatentClass, StaysFiniteForDecidedLabels) {
     field.parameters()[1].second.mul_(100.0);  // classes that are certain of their labels
   }
   const auto W = lift(space, 200.0 * noise({16, 20}, 3, torch::kFloat32));
-  const auto out = field.forward(W, torch::zeros({16}));
+  const auto out = field.forward({W, torch::zeros({16})});
   EXPECT_TRUE(out.isfinite().all().item<bool>());
   out.sum().backward();
   EXPECT_TRUE(field.parameters()[1].second.grad().isfinite().all().item<bool>());

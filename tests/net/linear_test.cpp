@@ -37,7 +37,7 @@ TEST(Linear, IsTheMatrixTimesThePointPlusTheTimeRows) {
   test::to_double(field);
   const auto W = noise({2, 9});
   const double t = 0.3;
-  const auto out = field.forward(W, torch::full({2}, t, torch::kFloat64));
+  const auto out = field.forward({W, torch::full({2}, t, torch::kFloat64)});
   const auto& A = field.parameters()[0].second;
   const auto& B = field.parameters()[1].second;
   for (int64_t b = 0; b < 2; ++b)

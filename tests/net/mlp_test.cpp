@@ -9,6 +9,7 @@ namespace segre {
 namespace {
 
 using test::max_difference;
+using test::named;
 using test::noise;
 using test::Row;
 using test::values_of;
@@ -34,12 +35,6 @@ std::unique_ptr<MlpField> random_mlp(const NetOptions& options) {
   uint64_t seed = 20;
   for (const auto& [name, parameter] : field->parameters()) parameter.copy_(noise(parameter.sizes(), seed++));
   return field;
-}
-
-const torch::Tensor& named(const NamedList& list, const std::string& name) {
-  for (const auto& [key, tensor] : list)
-    if (key == name) return tensor;
-  throw std::out_of_range(name);
 }
 
 // weight x + bias by loops.
@@ -78,7 +73,7 @@ TEST(Mlp, NamesAndShapesItsParameters) {
 
 TEST(Mlp, StartsAtZero) {
   MlpField field(test::small_mixed_space(), options_with(false, 3), 1);
-  EXPECT_EQ(field.forward(noise({4, 9}, 1, torch::kFloat32), torch::full({4}, 0.3)).abs().max().item<double>(), 0.0);
+  EXPECT_EQ(field.forward({noise({4, 9}, 1, torch::kFloat32), torch::full({4}, 0.3)}).abs().max().item<double>(), 0.0);
   EXPECT_GT(field.parameters()[0].second.abs().max().item<double>(), 0.1);  // only the last layer does
 }
 
@@ -86,7 +81,7 @@ TEST(Mlp, IsDenseLayersWithReluAndGain) {
   const auto field = random_mlp(options_with(false, 1));
   const auto W = noise({3, 9}, 2);
   const double t = 0.3;
-  const auto out = field->forward(W, torch::full({3}, t, torch::kFloat64));
+  const auto out = field->forward({W, torch::full({3}, t, torch::kFloat64)});
   const auto time_weight = values_of(named(field->parameters(), "time_weight"));
   for (int64_t b = 0; b < 3; ++b) {
     auto x = values_of(W[b]);
@@ -105,12 +100,12 @@ TEST(Mlp, BatchNormUsesTheBatchWhileTrainingAndRemembersIt) {
   field->set_training(true);
   const auto W = noise({50, 9}, 2);
   const auto t = torch::zeros({50}, torch::kFloat64);
-  const auto out = field->forward(W, t);
+  const auto out = field->forward({W, t});
   // Statistics of the batch: a different input scale is normalised away (up to eps = 1e-5 of its variance).
-  EXPECT_LT(max_difference(field->forward(3.0 * W + 1.0, t), out), 1e-3);
+  EXPECT_LT(max_difference(field->forward({3.0 * W + 1.0, t}), out), 1e-3);
   const auto fresh = random_mlp(options_with(true));
   fresh->set_training(true);
-  fresh->forward(W, t);
+  fresh->forward({W, t});
   const auto x = 2.0 * W;
   EXPECT_LT(max_difference(named(fresh->buffers(), "layer0.norm.mean"), 0.1 * x.mean(0)), kRounding);
   EXPECT_LT(max_difference(named(fresh->buffers(), "layer0.norm.var"), 0.9 + 0.1 * x.var(0, /*unbiased=*/true)),
@@ -126,7 +121,7 @@ TEST(Mlp, BatchNormUsesRunningStatisticsOtherwise) {
   }
   const auto W = noise({3, 9}, 2);
   const auto before = named(field->buffers(), "layer0.norm.mean").clone();
-  const auto out = field->forward(W, torch::zeros({3}, torch::kFloat64));
+  const auto out = field->forward({W, torch::zeros({3}, torch::kFloat64)});
   EXPECT_TRUE(torch::equal(named(field->buffers(), "layer0.norm.mean"), before));
   const auto stat = [&](const std::string& name) { return values_of(named(field->buffers(), name)); };
   for (int64_t b = 0; b < 3; ++b) {
@@ -147,7 +142,7 @@ TEST(Mlp, WithoutHiddenLayersItIsAffine) {
   const auto x = noise({1, 9}, 2);
   auto scaled = values_of(x);
   for (double& value : scaled) value *= 2.0;
-  const auto out = field->forward(x, torch::zeros({1}, torch::kFloat64));
+  const auto out = field->forward({x, torch::zeros({1}, torch::kFloat64)});
   EXPECT_LT(max_difference(out[0], test::tensor_of(dense(*field, "layer0", scaled))), kRounding);
 }
 

@@ -83,7 +83,7 @@ NamedTensors run(const Golden& golden, torch::Device device = torch::kCPU) {
   field->to(device);
   const auto& image = golden.tensors.at("input.W");
   const auto W = to_points(image).to(device).requires_grad_(true);
-  const auto output = field->forward(W, golden.tensors.at("input.t").to(device));
+  const auto output = field->forward({W, golden.tensors.at("input.t").to(device)});
   (output * to_points(golden.tensors.at("probe")).to(device)).sum().backward();
   NamedTensors found{{"output", to_image(output.detach(), image)}, {"grad.W", to_image(W.grad(), image)}};
   for (const auto& [name, parameter] : field->parameters()) found["grad." + name] = parameter.grad();

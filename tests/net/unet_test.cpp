@@ -49,14 +49,14 @@ TEST(UNet, WeightsDependOnTheSeedAlone) {
 
 TEST(UNet, StartsAtZero) {
   UNetField field(kSpace, small(), 1);
-  EXPECT_EQ(field.forward(some_points(2), torch::full({2}, 0.3)).abs().max().item<double>(), 0.0);
+  EXPECT_EQ(field.forward({some_points(2), torch::full({2}, 0.3)}).abs().max().item<double>(), 0.0);
 }
 
 TEST(UNet, TimeMatters) {
   const auto field = lively();
   const auto W = some_points(2);
-  const auto early = field->forward(W, torch::full({2}, 0.1));
-  EXPECT_GT(max_difference(early, field->forward(W, torch::full({2}, 0.2))), 1e-3);
+  const auto early = field->forward({W, torch::full({2}, 0.1)});
+  EXPECT_GT(max_difference(early, field->forward({W, torch::full({2}, 0.2)})), 1e-3);
   EXPECT_GT(early.abs().max().item<double>(), 1e-2);
 }
 
@@ -72,7 +72,7 @@ double relative_difference(const torch::Tensor& x, const torch::Tensor& y) {
 TEST(UNet, OneTimeServesTheWholeBatch) {
   const auto field = lively();
   const auto W = some_points(3);
-  EXPECT_LT(relative_difference(field->forward(W, torch::full({1}, 0.3)), field->forward(W, torch::full({3}, 0.3))),
+  EXPECT_LT(relative_difference(field->forward({W, torch::full({1}, 0.3)}), field->forward({W, torch::full({3}, 0.3)})),
             kRounding);
 }
 
@@ -80,9 +80,9 @@ TEST(UNet, AnItemDoesNotSeeTheOthers) {
   const auto field = lively();
   const auto W = some_points(5);
   const auto t = torch::linspace(0.1, 0.9, 5);
-  const auto together = field->forward(W, t);
+  const auto together = field->forward({W, t});
   for (int64_t k = 0; k < 5; ++k) {
-    const auto alone = field->forward(W.slice(0, k, k + 1), t.slice(0, k, k + 1));
+    const auto alone = field->forward({W.slice(0, k, k + 1), t.slice(0, k, k + 1)});
     EXPECT_LT(relative_difference(together.slice(0, k, k + 1), alone), kRounding) << k;
   }
 }

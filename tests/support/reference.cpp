@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <stdexcept>
+
 #include "segre/path/e_geodesic.h"
 #include "segre/path/ray.h"
 
@@ -123,9 +125,16 @@ Exact exact_by_loops(const JointTable& table, const Path& path, const Row& v, do
   return out;
 }
 
+const torch::Tensor& named(const NamedList& list, const std::string& name) {
+  for (const auto& [key, tensor] : list)
+    if (key == name) return tensor;
+  throw std::out_of_range(name);
+}
+
 void to_double(const Field& field) {
   for (const auto* list : {&field.parameters(), &field.buffers()})
-    for (const auto& [name, tensor] : *list) tensor.set_data(tensor.to(torch::kFloat64));
+    for (const auto& [name, tensor] : *list)
+      if (tensor.is_floating_point()) tensor.set_data(tensor.to(torch::kFloat64));
 }
 
 double gradient_error(const Field& field, const std::function<double()>& loss, double shift) {
@@ -150,10 +159,9 @@ double gradient_error(const Field& field, const std::function<double()>& loss, d
   return worst;
 }
 
-torch::Tensor FixedField::forward(const torch::Tensor& W, const torch::Tensor& t) {
-  shown_W = W;
-  shown_t = t;
-  return output_.expand({W.size(0), output_.size(0)});
+torch::Tensor FixedField::forward(const FieldInput& input) {
+  shown = input;
+  return output_.expand({input.W.size(0), output_.size(0)});
 }
 
 }  // namespace segre::test

@@ -53,22 +53,27 @@ struct Exact {
 };
 Exact exact_by_loops(const JointTable& table, const Path& path, const Row& v, double t);
 
-/// Turns a field's parameters and buffers into float64, so that finite differences are accurate.
+/// A tensor of a list by name; throws if there is none.
+const torch::Tensor& named(const NamedList& list, const std::string& name);
+/// Turns a field's parameters and buffers into float64, so that finite differences are accurate. Integers stay.
 void to_double(const Field& field);
 /// Largest |gradient - central difference| over all parameters. `loss` is evaluated at shifted parameters;
 /// the parameters must already hold the gradients.
 double gradient_error(const Field& field, const std::function<double()>& loss, double shift);
 
-/// A network whose output is one learned row, whatever it is shown; remembers what it was shown.
+/// A network whose output is one learned row, whatever it is shown; reads what it is told to, and remembers it.
 class FixedField final : public Field {
  public:
-  explicit FixedField(torch::Tensor output) : output_(add_parameter("output", std::move(output))) {}
-  torch::Tensor forward(const torch::Tensor& W, const torch::Tensor& t) override;
+  explicit FixedField(torch::Tensor output, FieldReads what = FieldReads::point)
+      : output_(add_parameter("output", std::move(output))), reads_(what) {}
+  torch::Tensor forward(const FieldInput& input) override;
+  FieldReads reads() const override { return reads_; }
   int64_t n_activations() const override { return 0; }
-  torch::Tensor shown_W, shown_t;
+  FieldInput shown{};
 
  private:
   torch::Tensor output_;  // [S]
+  FieldReads reads_;
 };
 
 }  // namespace segre::test

@@ -6,6 +6,8 @@
 
 #include "segre/experiment/experiment.h"
 #include "segre/net/mlp.h"
+#include "segre/net/residual.h"
+#include "segre/net/transformer.h"
 #include "segre/net/unet.h"
 #include "segre/train/trainer.h"
 #include "tests/support/datasets.h"
@@ -76,6 +78,18 @@ Experiment unet(NetPrecision precision) {
   return e;
 }
 
+// Networks that are told what is known, with the same numbers dropped on both devices.
+Experiment with_dropout(const std::string& kind, NetPrecision precision = NetPrecision::float32) {
+  Experiment e = mlp();
+  e.net.kind = kind;
+  e.net.of<ResidualOptions>() = {.blocks = 2, .width = 64};
+  e.net.of<TransformerOptions>() = {.layers = 2, .width = 32, .heads = 2};
+  e.net.dropout = 0.25;
+  e.net.precision = precision;
+  e.train.evidence.kind = EvidenceKind::any;
+  return e;
+}
+
 Experiment paper() {
   Experiment e = mlp();
   e.form = Form::velocity;
@@ -99,7 +113,11 @@ std::vector<Case> cases() {
           {"unet in bfloat16", unet(NetPrecision::bfloat16), images, kBFloat16},
           {"the paper's objective", paper(), rows_of_a_table, kFloat32},
           {"labels sent at each step", mlp(), joint, kFloat32},
-          {"mirrored images", mlp(), mirrored, kFloat32}};
+          {"mirrored images", mlp(), mirrored, kFloat32},
+          {"residual network", with_dropout("residual"), rows_of_a_table, kFloat32},
+          {"transformer in float32", with_dropout("transformer"), rows_of_a_table, kFloat32},
+          {"transformer in bfloat16", with_dropout("transformer", NetPrecision::bfloat16), rows_of_a_table, kBFloat16},
+          {"transformer for images", with_dropout("transformer"), images, kFloat32}};
 }
 
 struct Training {
@@ -259,6 +277,17 @@ TEST(TrainerCuda, ShortParametersFollowTheirWeights_CUDA) {
         << name;
   }
   EXPECT_GT(shortened, 0);
+}
+
+// A network without parameters: only the law of times is learned.
+TEST(TrainerCudaTree, StepsAreThoseOfTheCpu_CUDA) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
+  const Case c{"tree", with_dropout("tree"), rows_of_a_table, kFloat32};
+  Training here(c, torch::kCPU);
+  Training there(c, torch::kCUDA);
+  for (Training* training : {&here, &there}) training->model.field().fit(*training->source);
+  expect_close(there.steps(kSteps), here.steps(kSteps), c.tolerance);
+  EXPECT_NEAR(there.trainer.nats(), here.trainer.nats(), c.tolerance * here.trainer.nats());
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include "segre/net/latent_class.h"
 #include "segre/net/mlp.h"
 #include "segre/net/net_kinds.h"
+#include "segre/net/residual.h"
+#include "segre/net/transformer.h"
 #include "segre/train/trainer.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
@@ -23,6 +25,9 @@ Experiment tiny(const std::string& net, TimeLawKind law) {
   e.net.kind = net;
   e.net.of<MlpOptions>().hidden = {8};
   e.net.of<LatentClassOptions>().classes = 4;
+  e.net.of<ResidualOptions>() = {.blocks = 2, .width = 8};
+  e.net.of<TransformerOptions>() = {.layers = 2, .width = 8, .heads = 2};
+  e.net.dropout = 0.25;  // of those that have it
   e.net.time_features = 2;
   e.form = net == "linear" ? Form::endpoint : Form::evidence;
   e.train.time_law = law;
@@ -81,7 +86,7 @@ void expect_resumes_to_the_same_bits(const Experiment& e) {
   expect_same_bits(snapshot(second.trainer), snapshot(whole.trainer));
 }
 
-const char* const kNets[] = {"linear", "mlp", "latent_class"};
+const char* const kNets[] = {"linear", "mlp", "latent_class", "tree", "residual", "transformer"};
 constexpr TimeLawKind kLaws[] = {TimeLawKind::uniform, TimeLawKind::decision, TimeLawKind::information};
 
 TEST(TrainerResume, GivesTheSameBitsForEveryNetAndTimeLaw) {
@@ -112,7 +117,31 @@ TEST(TrainerResume, GivesTheSameBitsInThePapersForm) {
 
 TEST(TrainerResume, GivesTheSameBitsOnTwoThreads) {
   const Threads two(2);
-  expect_resumes_to_the_same_bits(tiny("mlp", TimeLawKind::information));
+  for (const std::string net : {"mlp", "residual", "transformer"})
+    expect_resumes_to_the_same_bits(tiny(net, TimeLawKind::information));
+}
+
+// What a network has learned in a few steps depends on what was dropped.
+TEST(TrainerResume, DropoutChangesWhatIsLearned) {
+  const Threads one(1);
+  for (const std::string net : {"residual", "transformer"}) {
+    Experiment e = tiny(net, TimeLawKind::information);
+    Training dropping(e);
+    e.net.dropout = 0.0;
+    Training whole(e);
+    // Branches start at 0, where dropping changes nothing.
+    EXPECT_EQ(dropping.steps(1), whole.steps(1)) << net;
+    EXPECT_NE(dropping.steps(4), whole.steps(4)) << net;
+  }
+}
+
+TEST(TrainerResume, ATreeLearnsTheLawOfTimesAlone) {
+  const Threads one(1);
+  Training training(tiny("tree", TimeLawKind::information));
+  const auto before = snapshot(training.trainer);
+  training.steps(3);
+  for (const auto& [name, tensor] : snapshot(training.trainer))
+    EXPECT_EQ(torch::equal(tensor, before.at(name)), name.starts_with("buffers.")) << name;
 }
 
 TEST(TrainerResume, TheSeedDecidesEveryBit) {
@@ -187,7 +216,8 @@ TEST(TrainerResume, ACheckpointOfAnotherNetworkIsRefused) {
 
 // Several shards, the last one shorter; sums over the batch must be taken in one order whichever thread does the work.
 TEST(TrainerResume, TheNumberOfThreadsChangesNoBit) {
-  for (const std::string net : {"mlp", "latent_class"}) {
+  for (const std::string net : {"mlp", "latent_class", "tree", "residual", "transformer"}) {
+    SCOPED_TRACE(net);
     Experiment e = tiny(net, TimeLawKind::information);
     e.train.batch = 700;
     NamedTensors wanted;

@@ -1,0 +1,24 @@
+#pragma once  // internal
+
+#include <vector>
+
+#include "segre/data/source.h"
+
+namespace segre {
+
+/// A tree with its probabilities, padded to the largest number of labels.
+struct CountedTree {
+  std::vector<int64_t> parents;  ///< [n], -1 for roots
+  torch::Tensor marginals;       ///< [n, width] float64
+  torch::Tensor tables;          ///< [n, width, width] float64: row a is p(x_i | parent = a)
+};
+
+/// Most coordinates of a space whose pairs can be counted.
+inline constexpr int64_t kMostPaired = 8192;
+
+/// Counts all pairs of labels and finds the tree of largest mutual information, less what each edge's parameters cost.
+/// Pairs with an unknown label are not counted. One more count per parent label, spread like the child's labels,
+/// keeps every probability above 0.
+CountedTree count_tree(const DataSource& source);
+
+}  // namespace segre
