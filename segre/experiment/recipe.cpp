@@ -11,6 +11,7 @@
 #include "segre/experiment/race.h"
 #include "segre/experiment/training_data.h"
 #include "segre/net/latent_class.h"
+#include "segre/net/mlp.h"
 #include "segre/net/net_kinds.h"
 #include "segre/net/residual.h"
 #include "segre/net/transformer.h"
@@ -113,35 +114,45 @@ double holdout_for(int64_t n_items) {
   return n_items == 0 ? 0.05 : std::clamp(kWanted / static_cast<double>(n_items), 0.05, 0.2);
 }
 
-// What all networks for tables and sequences have in common.
-Experiment table_recipe(const std::string& kind, int64_t n_variables, int64_t n_items, torch::Device device) {
-  Experiment e;
-  e.train.evidence.kind = EvidenceKind::any;
-  e.holdout = holdout_for(n_items);
-  e.watch.use_best = true;
-  e.watch.items = 2000;
-  e.net.kind = kind;
-  if (kind == "latent_class") {
-    if (n_variables > kFewVariables) {
-      e.train.batch = batch_for(n_items, 256);
-      e.train.schedule.lr = 0.02;
-      e.train.steps = steps_for(n_items, 100, e.train.batch);
-      e.watch.patience = 8;
-    }
-    return e;
-  }
-  if (kind == "tree") {
-    e.train.steps = 200;
-    e.train.batch = batch_for(n_items, 256);
-    return e;
-  }
-  e.net.dropout = dropout_for(n_items);
-  e.net.of<ResidualOptions>().width = device.is_cpu() ? 512 : 768;
+// Small steps with large batches, for networks that learn slowly.
+void train_gently(Experiment& e, int64_t n_items) {
   e.train.adam = {.beta2 = 0.999, .ema = 0.999, .clip = 1.0};
   e.train.batch = batch_for(n_items, 256);
   e.train.schedule = {.lr = 1e-3, .warmup = 500, .kind = ScheduleKind::cosine};
   e.train.steps = steps_for(n_items, 100, e.train.batch);
-  e.watch.patience = 8;
+}
+
+// For tables and sequences. An Experiment's defaults are the recipe for a few variables.
+Experiment table_recipe(const std::string& kind, const Space& space, int64_t n_items, torch::Device device) {
+  const bool few = space.n_variables() <= kFewVariables;
+  Experiment e;
+  e.train.evidence.kind = EvidenceKind::any;
+  e.net.kind = kind;
+  if (kind == "linear" || kind == "mlp") {
+    const int64_t width = space.n_coordinates() <= 512 ? 256 : 512;
+    e.net.of<MlpOptions>().hidden = {width, width};
+    if (!few) train_gently(e, n_items);
+    return e;
+  }
+  if (n_items > 0) {
+    e.holdout = holdout_for(n_items);
+    e.watch.use_best = true;
+    e.watch.items = 2000;
+    e.watch.patience = 8;
+  }
+  if (kind == "tree") {
+    e.train.steps = 200;
+    e.train.batch = batch_for(n_items, 256);
+  } else if (kind == "latent_class") {
+    if (few) return e;
+    e.train.batch = batch_for(n_items, 256);
+    e.train.schedule.lr = 0.02;
+    e.train.steps = steps_for(n_items, 100, e.train.batch);
+  } else {
+    train_gently(e, n_items);
+    e.net.dropout = dropout_for(n_items);
+    e.net.of<ResidualOptions>().width = device.is_cpu() ? 512 : 768;
+  }
   return e;
 }
 
@@ -163,7 +174,7 @@ std::vector<Racer> racers_for(const RecipeTask& task, double seconds) {
   constexpr double kAttentionShare = 2.0;  // a transformer learns more slowly and ends lower
   const Space& space = task.source->space();
   const int64_t n_items = task.source->n_items();
-  const auto recipe = [&](const char* kind) { return table_recipe(kind, space.n_variables(), n_items, task.device); };
+  const auto recipe = [&](const char* kind) { return table_recipe(kind, space, n_items, task.device); };
   std::vector<Racer> racers;
   if (space.n_coordinates() <= kMostPaired / 4) racers.push_back({recipe("tree"), 0.0});
   if (n_items > 0 && n_items < kFewRows) racers.push_back({recipe("latent_class")});
@@ -214,7 +225,7 @@ Experiment decide(const RecipeTask& task) {
 
 Experiment recipe_for(const Space& space, int64_t n_items, torch::Device device) {
   if (is_image(space)) return image_recipe(space, n_items, device.is_cpu() ? kSmall : kFull);
-  return table_recipe(kind_for(space, device), space.n_variables(), n_items, device);
+  return table_recipe(kind_for(space, device), space, n_items, device);
 }
 
 Experiment choose_recipe(const RecipeTask& task) {
@@ -223,7 +234,7 @@ Experiment choose_recipe(const RecipeTask& task) {
   if (is_image(space) && (task.kind.empty() || task.kind == "unet"))
     return task.seconds > 0.0 ? fit_recipe(*task.source, task.device, task.seconds)
                               : recipe_for(space, n_items, task.device);
-  if (!task.kind.empty()) return table_recipe(task.kind, space.n_variables(), n_items, task.device);
+  if (!task.kind.empty()) return table_recipe(task.kind, space, n_items, task.device);
   if (space.n_variables() <= kFewVariables) {
     task.tell(concat("at most ", kFewVariables, " variables: a mixture of products"));
     return recipe_for(space, n_items, task.device);

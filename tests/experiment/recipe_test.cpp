@@ -126,10 +126,8 @@ TEST(Recipe, AShortTimeGetsASmallNetworkAndALongOneALarger) {
 
 TEST(Recipe, TheDefaultsAreTheOneForJoints) {
   Experiment plain;
-  // Except these: a checkpoint without the keys was trained without evidence, and its last weights are meant.
+  // Except this: a checkpoint without the key was trained without evidence.
   plain.train.evidence.kind = EvidenceKind::any;
-  plain.watch.use_best = true;
-  plain.watch.items = 2000;  // as for all tables
   Experiment joint = recipe_for(test::binary_space(2), 0, torch::kCPU);
   EXPECT_EQ(schema_of(joint).to_toml(false), schema_of(plain).to_toml(false));
 }
@@ -182,7 +180,7 @@ TEST(ChooseRecipe, AShortTimeIsTooShortForARace) {
   const test::Threads one(1);
   const auto chosen = choose({.source = rows_of(table(12), 300), .seconds = 5.0});
   EXPECT_EQ(chosen.experiment.net.kind, "residual");
-  EXPECT_TRUE(test::contains(chosen.said, ", without a race in so short a time\n"));
+  EXPECT_TRUE(test::contains(chosen.said, ", without a race: the time is too short\n"));
 }
 
 TEST(ChooseRecipe, NetworksRaceUnderATimeLimit_Slow) {

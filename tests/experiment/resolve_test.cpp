@@ -17,7 +17,7 @@ TEST(Resolve, AnAskedForNetworkGetsItsOwnRecipe) {
       resolve({.data = "coupled", .set = {"net.kind=residual", "train.steps=7"}}, torch::kCPU).experiment;
   EXPECT_EQ(other.net.kind, "residual");
   EXPECT_EQ(other.train.steps, 7) << "what the user says comes last";
-  EXPECT_EQ(other.watch.patience, 8);
+  EXPECT_EQ(other.train.schedule.lr, 1e-3);
 }
 
 TEST(Resolve, AConfigIsTakenAsItIs) {

@@ -195,19 +195,21 @@ TEST(EvidenceNets, WhatIsDroppedDependsOnTheItemsNumberAlone) {
   }
 }
 
-TEST(EvidenceNets, TheNetworksSeedDecidesWhatIsDropped) {
+TEST(EvidenceNets, TheTrainingsSeedDecidesWhatIsDropped) {
   const test::Threads one_thread(1);
   for (const Case& c : cases()) {
     SCOPED_TRACE(name_of(c));
-    const auto input = numbered(some_evidence(c.space, 5, torch::kFloat32), 40);
-    const auto with_seed = [&](uint64_t seed) {
-      const auto field = make_field(c.space, options_of(c.kind, 0.25), seed);
+    auto input = numbered(some_evidence(c.space, 5, torch::kFloat32), 40);
+    // Networks made with other seeds drop the same, so a loaded checkpoint goes on as before.
+    const auto dropped = [&](uint64_t network, uint64_t training) {
+      const auto field = make_field(c.space, options_of(c.kind, 0.25), network);
       randomise(*field);
       field->set_training(true);
+      input.training.seed = training;
       return field->forward(input);
     };
-    EXPECT_TRUE(torch::equal(with_seed(1), with_seed(1)));
-    EXPECT_GT(max_difference(with_seed(1), with_seed(2)), 1e-3);
+    EXPECT_TRUE(torch::equal(dropped(1, 1), dropped(2, 1)));
+    EXPECT_GT(max_difference(dropped(1, 1), dropped(1, 2)), 1e-3);
   }
 }
 
