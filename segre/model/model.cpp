@@ -77,7 +77,8 @@ torch::Tensor Model::network_input(const State& state) const {
                                      known_rows(known));
     return kernels::scaled_softmax(v.contiguous(), space_, torch::ones({1}), torch::ones({space_.n_variables()}));
   }
-  return with_corners(space_, known, lift(space_, form_ == Form::evidence ? evidence(state) : v));
+  const auto W = lift(space_, form_ == Form::evidence ? evidence(state) : v);
+  return field_->embeds_labels() ? W : with_corners(space_, known, W);
 }
 
 // The mean log odds of soft evidence: [B, n]. With label probabilities q it is as certain as a path whose labels have

@@ -33,7 +33,8 @@ class Model {
   Field& field() const { return *field_; }
 
   /// The network's input [B, S]: softmax(v), or softmax(e) in the evidence form, plus soft evidence; corners for known
-  /// variables. InputError if something is known and the form is not evidence.
+  /// variables, unless the network looks up their labels by itself. InputError if something is known and the form is
+  /// not evidence.
   torch::Tensor network_input(const State& state) const;
   /// The time that the network is told: [B] or [1]. If the variables have times of their own, or soft evidence, the
   /// mean over those that the flow carries of the times at which a path would be as certain.

@@ -2,6 +2,13 @@
 
 namespace segre {
 
+FieldInput only_point(const FieldInput& input) {
+  FieldInput out = input;
+  out.strength = torch::zeros_like(input.strength);
+  if (input.standardised.defined()) out.standardised = torch::zeros_like(input.standardised);
+  return out;
+}
+
 void Field::to(torch::Device device) {
   for (const auto* list : {&parameters_, &buffers_})
     for (const auto& [name, tensor] : *list) tensor.set_data(tensor.to(device));  // in place, so every holder sees it

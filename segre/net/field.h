@@ -29,6 +29,9 @@ struct FieldInput {
   TrainingRows training{};  ///< for dropout
 };
 
+/// The same without evidence beyond W: strength and standardised evidence are 0.
+FieldInput only_point(const FieldInput& input);
+
 /// What a field reads besides W and t, so that nothing is computed in vain. Only the evidence form has more.
 enum class FieldReads { point, strength, standardised };
 
@@ -45,6 +48,9 @@ class Field {
   virtual torch::Tensor forward(const FieldInput& input) = 0;
   /// What forward reads; `standardised` includes the strength.
   virtual FieldReads reads() const { return FieldReads::point; }
+  /// Whether forward looks up the known labels in FieldInput::known by itself. W then need not show their corners, of
+  /// which there may be 65,536 numbers each.
+  virtual bool embeds_labels() const { return false; }
   /// Looks at the data before the first step of a training: what can be counted need not be learned.
   virtual void fit(const DataSource& /*source*/) {}
   /// Called after buffers changed (fit, a loaded checkpoint, another device), for what is derived from them.

@@ -29,6 +29,8 @@ void declare_net_keys(ConfigSchema& schema, NetOptions& options) {
                  "Fourier frequencies of t; 0: no time (mlp, linear)");
   schema.number("net.dropout", &options.dropout, {0, 0.9}, Later::fixed,
                 "share of each layer's output that training drops (transformer, residual)");
+  schema.flag("net.standardised", &options.standardised, Later::fixed,
+              "show the standardised evidence and its strength, not only softmax(e) (transformer, residual)");
   schema.choice<NetPrecision>(
       "net.precision", &options.precision,
       {{"auto", NetPrecision::automatic}, {"float32", NetPrecision::float32}, {"bfloat16", NetPrecision::bfloat16}},

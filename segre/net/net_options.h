@@ -21,6 +21,8 @@ struct NetOptions : OptionSet {
   int64_t time_features = 8;          ///< Fourier frequencies of t as inputs (mlp, linear); 0: autonomous, as in the
                                       ///< paper
   double dropout = 0.0;               ///< share of each layer's output that training drops (transformer, residual)
+  bool standardised = true;  ///< show the standardised evidence and its strength (transformer, residual); false: only
+                             ///< W, to see what they are worth
   NetPrecision precision = NetPrecision::automatic;
 };
 

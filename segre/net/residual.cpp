@@ -34,7 +34,8 @@ ResidualField::Affine ResidualField::affine(WeightSource& source, const std::str
           add_parameter(name + ".bias", torch::zeros({out}))};
 }
 
-ResidualField::ResidualField(const Space& space, const NetOptions& options, uint64_t seed) : dropout_(options.dropout) {
+ResidualField::ResidualField(const Space& space, const NetOptions& options, uint64_t seed)
+    : dropout_(options.dropout), standardised_(options.standardised) {
   const auto& own = options.of<ResidualOptions>();
   const int64_t S = space.n_coordinates();
   WeightSource source(seed);
@@ -64,7 +65,8 @@ int64_t ResidualField::n_activations() const {
 torch::Tensor ResidualField::forward(const FieldInput& input) {
   if (!input.standardised.defined()) fail("a residual network needs evidence: model.form = \"evidence\"");
   const bool drops = is_training() && input.training.first.defined() && dropout_ > 0.0;
-  const auto seen = torch::cat({input.W, 2.0 * input.standardised, 0.5 * input.strength.log1p()}, 1);
+  const auto shown = standardised_ ? input : only_point(input);
+  const auto seen = torch::cat({shown.W, 2.0 * shown.standardised, 0.5 * shown.strength.log1p()}, 1);
   auto h = dense(seen, in_.weight, in_.bias, Activation::none);
   torch::Tensor branch;
   int64_t n_drops = 0;

@@ -32,6 +32,7 @@ class ResidualField final : public Field {
   Affine affine(class WeightSource& source, const std::string& name, int64_t in, int64_t out, double gain);
 
   double dropout_;
+  bool standardised_;
   Affine in_;  // [width, 2 S + n]
   std::vector<Block> blocks_;
   torch::Tensor norm_;  // [width]

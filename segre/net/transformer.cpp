@@ -46,6 +46,7 @@ TransformerField::TransformerField(const Space& space, const NetOptions& options
     : space_(space),
       options_(options.of<TransformerOptions>()),
       dropout_(options.dropout),
+      standardised_(options.standardised),
       shared_(shares_labels(space)),
       rotary_(shared_ && space.layout() == Layout::sequence),
       hidden_(hidden_of(options_.width)) {
@@ -91,6 +92,8 @@ FieldReads TransformerField::reads() const {
   return FieldReads::strength;
 }
 
+bool TransformerField::embeds_labels() const { return shared_ && reads() != FieldReads::standardised; }
+
 void TransformerField::fit(const DataSource& source) {
   const torch::NoGradGuard no_grad;
   bias_.copy_(log_frequencies(source, rotary_));
@@ -102,6 +105,10 @@ torch::Tensor TransformerField::shared_tokens(const FieldInput& input) const {
   const int64_t c = space_.max_labels();
   const auto type = embedding_.scalar_type();
   auto x = torch::matmul(input.W.view({B, -1, c}).to(type), embedding_);
+  if (embeds_labels() && input.known.defined()) {
+    const auto of_known = embedding_.index_select(0, input.known.clamp_min(0).flatten()).view_as(x);
+    x = torch::where((input.known >= 0).unsqueeze(2), of_known, x);
+  }
   if (evidence_.defined()) x = x + torch::matmul(input.standardised.view({B, -1, c}).to(type), evidence_);
   x = torch::addcmul(x, input.strength.log1p().to(type).unsqueeze(2), strength_);
   return position_.defined() ? x + position_ : x;
@@ -215,7 +222,7 @@ torch::Tensor TransformerField::forward(const FieldInput& input) {
     if (!drops) return {};
     return {dropout_, RandomStream(input.training.seed, Purpose::dropout).part(n_drops++), first_row};
   };
-  auto x = tokens(input);
+  auto x = tokens(standardised_ ? input : only_point(input));
   torch::Tensor branch;
   for (const Layer& layer : layers_) {
     const auto before =

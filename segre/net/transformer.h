@@ -27,6 +27,7 @@ class TransformerField final : public Field {
   TransformerField(const Space& space, const NetOptions& options, uint64_t seed);
   torch::Tensor forward(const FieldInput& input) override;
   FieldReads reads() const override;
+  bool embeds_labels() const override;
   void fit(const DataSource& source) override;
   void refresh() override;
   int64_t n_activations() const override;
@@ -53,6 +54,7 @@ class TransformerField final : public Field {
   Space space_;
   TransformerOptions options_;
   double dropout_;
+  bool standardised_;
   bool shared_;  // embeddings shared between variables
   bool rotary_;  // positions by rotation
   int64_t hidden_;

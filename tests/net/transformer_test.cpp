@@ -284,6 +284,25 @@ TEST(Transformer, ASpaceOfSuchVariablesAloneReadsNone) {
   EXPECT_EQ(field->forward(input).sizes(), (std::vector<int64_t>{2, 900}));
 }
 
+TEST(Transformer, LooksUpKnownLabelsAmongManyInsteadOfReadingTheirCorners) {
+  const Space space = Space::uniform(Layout::sequence, {3}, 300);
+  const auto field = random_transformer(space);
+  ASSERT_TRUE(field->embeds_labels());
+  EXPECT_FALSE(random_transformer(test::mixed_space())->embeds_labels());
+  auto input = some_evidence(space, 2);
+  input.standardised = torch::Tensor();
+  input.known = torch::tensor({7, -1, 299, -2, 0, -1}, torch::kInt64).view({2, 3});
+  const auto without = field->forward(input);
+  const Known known{.labels = input.known};
+  const auto shown = with_corners(space, known, input.W);
+  ASSERT_FALSE(torch::equal(shown, input.W));
+  input.W = shown;
+  EXPECT_TRUE(torch::equal(field->forward(input), without)) << "whatever W says of them";
+  // A product with the corner is the same token.
+  input.known = torch::Tensor();
+  EXPECT_LT(max_difference(field->forward(input), without), 1e-5 * without.abs().max().item<double>());
+}
+
 TEST(Transformer, RefusesWidthsThatHeadsDoNotDivide) {
   const auto refusal = [](int64_t width, int64_t heads) {
     return test::input_error(
