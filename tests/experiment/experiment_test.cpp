@@ -51,6 +51,7 @@ attention_at = [8, 16]
 heads = 2
 time_features = 3
 dropout = 0.375
+standardised = false
 precision = "float32"
 custom = "mine"
 
@@ -146,6 +147,7 @@ TEST(Experiment, KeysReachWhatTheyAreNamedAfter) {
   EXPECT_EQ(e.net.of<UNetOptions>().channel_mult, (std::vector<int64_t>{1, 3}));
   EXPECT_EQ(e.net.of<UNetOptions>().attention_at, (std::vector<int64_t>{8, 16}));
   EXPECT_EQ(e.net.dropout, 0.375);
+  EXPECT_FALSE(e.net.standardised);
   EXPECT_EQ(e.net.precision, NetPrecision::float32);
   EXPECT_EQ(e.train.epochs, 6);
   EXPECT_EQ(e.train.adam.clip, 1.5);
