@@ -33,6 +33,13 @@ double holdout_for(int64_t n_items) {
   return n_items == 0 ? 0.05 : std::clamp(kWanted / static_cast<double>(n_items), 0.05, 0.2);
 }
 
+// Whether pairs of labels are few enough to be counted in a moment.
+bool has_tree(const Space& space) {
+  constexpr int64_t kLabels = 4096;
+  constexpr int64_t kNumbers = 1 << 24;  // in the tables
+  return space.n_coordinates() <= kLabels && space.n_variables() * space.max_labels() * space.max_labels() <= kNumbers;
+}
+
 // Small steps with large batches, for networks that learn slowly.
 void train_gently(Experiment& e, int64_t n_items) {
   e.train.adam = {.beta2 = 0.999, .ema = 0.999, .clip = 1.0};
@@ -77,7 +84,7 @@ std::vector<Racer> racers_for(const RecipeTask& task) {
   if (racers.empty() || worth_attention(task, transformer)) racers.push_back({transformer, kAttentionShare});
   if (few_rows) racers.push_back({recipe("latent_class")});
   // The tree takes next to no time; a single large network needs no race against it if there are many rows.
-  if (racers.size() > 1 && space.n_coordinates() <= kMostPaired / 4) racers.push_back({recipe("tree"), 0.0});
+  if (racers.size() > 1 && space.n_coordinates() <= kMostPaired) racers.push_back({recipe("tree"), 0.0});
   return racers;
 }
 
@@ -104,7 +111,7 @@ Experiment decide(const RecipeTask& task) {
     task.tell("race: " + describe(heats[k]));
     if (heats[k].nats < heats[best].nats || !std::isfinite(heats[best].nats)) best = k;
   }
-  task.tell(concat(heats[best].network, " has the fewest nats on held-out rows and trains for the rest of the time"));
+  task.tell(concat(heats[best].network, " is chosen: it has the fewest nats on held-out rows"));
   return racers[best].experiment;
 }
 
@@ -147,6 +154,7 @@ Experiment table_recipe(const std::string& kind, const Space& space, int64_t n_i
     train_gently(e, n_items);
     e.net.dropout = dropout_for(n_items);
     e.net.of<ResidualOptions>().width = device.is_cpu() ? 512 : 768;
+    e.net.of<ResidualOptions>().tree = n_items > 0 && has_tree(space);
   }
   return e;
 }

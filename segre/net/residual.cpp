@@ -7,22 +7,30 @@
 #include "segre/net/dense.h"
 #include "segre/net/label_bias.h"
 #include "segre/net/layers.h"
+#include "segre/simplex/lift.h"
+#include "segre/space/blocks.h"
 
 namespace segre {
 namespace {
+
+constexpr double kTiny = 1e-20;  // keeps the logarithm of a corner finite
 
 void declare_keys(ConfigSchema& schema, NetOptions& options) {
   auto& own = options.of<ResidualOptions>();
   schema.integer("net.blocks", &own.blocks, {1, 256}, Later::fixed, "residual blocks (residual)");
   schema.integer("net.block_width", &own.width, {4, 65536}, Later::fixed, "width of the blocks (residual)");
+  schema.flag("net.tree", &own.tree, Later::fixed, "start from the message of a Chow-Liu tree (residual)");
 }
 
 double count_parameters(const Space& space, const NetOptions& options) {
   const auto& own = options.of<ResidualOptions>();
   const auto S = static_cast<double>(space.n_coordinates());
   const auto d = static_cast<double>(own.width);
-  const double in = 2.0 * S + static_cast<double>(space.n_variables());
-  return (in + 1.0) * d + static_cast<double>(own.blocks) * (2.0 * d * (d + 1.0) + d) + d + (d + 1.0) * S;
+  const auto n = static_cast<double>(space.n_variables());
+  const double in = (own.tree ? 3.0 : 2.0) * S + n;
+  const auto c = static_cast<double>(space.max_labels());
+  const double tree = own.tree ? n * (1.0 + c + c * c) : 0.0;
+  return tree + (in + 1.0) * d + static_cast<double>(own.blocks) * (2.0 * d * (d + 1.0) + d) + d + (d + 1.0) * S;
 }
 
 }  // namespace
@@ -35,11 +43,16 @@ ResidualField::Affine ResidualField::affine(WeightSource& source, const std::str
 }
 
 ResidualField::ResidualField(const Space& space, const NetOptions& options, uint64_t seed)
-    : dropout_(options.dropout), standardised_(options.standardised) {
+    : space_(space), dropout_(options.dropout), standardised_(options.standardised) {
   const auto& own = options.of<ResidualOptions>();
   const int64_t S = space.n_coordinates();
   WeightSource source(seed);
-  in_ = affine(source, "in", 2 * S + space.n_variables(), own.width, 1.0);
+  if (own.tree) {
+    tree_ = std::make_unique<TreeField>(space);
+    for (const auto& [name, buffer] : tree_->buffers()) add_buffer("tree." + name, buffer);  // the same tensors
+    gate_ = add_parameter("gate", torch::ones({space.n_variables()}));
+  }
+  in_ = affine(source, "in", (own.tree ? 3 : 2) * S + space.n_variables(), own.width, 1.0);
   for (int64_t k = 0; k < own.blocks; ++k) {
     const std::string name = concat("block", k);
     Block block;
@@ -53,8 +66,13 @@ ResidualField::ResidualField(const Space& space, const NetOptions& options, uint
 }
 
 void ResidualField::fit(const DataSource& source) {
+  if (tree_) return tree_->fit(source);
   const torch::NoGradGuard no_grad;
   out_.bias.copy_(log_frequencies(source, /*shared=*/false));
+}
+
+void ResidualField::refresh() {
+  if (tree_) tree_->refresh();
 }
 
 int64_t ResidualField::n_activations() const {
@@ -66,7 +84,10 @@ torch::Tensor ResidualField::forward(const FieldInput& input) {
   if (!input.standardised.defined()) fail("a residual network needs evidence: model.form = \"evidence\"");
   const bool drops = is_training() && input.training.first.defined() && dropout_ > 0.0;
   const auto shown = standardised_ ? input : only_point(input);
-  const auto seen = torch::cat({shown.W, 2.0 * shown.standardised, 0.5 * shown.strength.log1p()}, 1);
+  std::vector<torch::Tensor> parts{shown.W, 2.0 * shown.standardised, 0.5 * shown.strength.log1p()};
+  const auto first = tree_ ? tree_->forward(input) : torch::Tensor();
+  if (tree_) parts.push_back(lift(space_, (input.W + kTiny).log() + first));
+  const auto seen = torch::cat(parts, 1);
   auto h = dense(seen, in_.weight, in_.bias, Activation::none);
   torch::Tensor branch;
   int64_t n_drops = 0;
@@ -82,7 +103,8 @@ torch::Tensor ResidualField::forward(const FieldInput& input) {
     branch = dense(dense(normal, block.up.weight, block.up.bias, Activation::relu), block.down.weight, block.down.bias,
                    Activation::none);
   }
-  return dense(next(norm_).normal, out_.weight, out_.bias, Activation::none);
+  const auto message = dense(next(norm_).normal, out_.weight, out_.bias, Activation::none);
+  return tree_ ? message + spread(space_, gate_) * first : message;
 }
 
 NetKind residual_kind() {
@@ -95,7 +117,8 @@ NetKind residual_kind() {
           .describe =
               [](const NetOptions& options) {
                 const auto& own = options.of<ResidualOptions>();
-                return concat(own.blocks, " residual blocks of width ", own.width);
+                return concat(own.blocks, " residual blocks of width ", own.width,
+                              own.tree ? " on a Chow-Liu tree" : "");
               },
           .evidence_only = true};
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "segre/net/net_kinds.h"
+#include "segre/net/tree.h"
 
 namespace segre {
 
@@ -8,17 +8,24 @@ namespace segre {
 struct ResidualOptions {
   int64_t blocks = 4;
   int64_t width = 512;
+  bool tree = false;  ///< start from the message of a Chow-Liu tree, counted from the data
 };
 
 /// Dense residual blocks on all variables at once. The first layer sees W, the standardised evidence and its strength,
 /// as a transformer's tokens do; every block adds relu(A norm(h) + a) B + b; the last layer starts at the labels' log
 /// frequencies. Far cheaper per item than a transformer, so that a CPU can pass over a table hundreds of times.
+///
+/// With a tree the message is gate_i m_i + network, with the tree's exact message m and a learned factor per variable
+/// that starts at 1, and the first layer also sees the tree's beliefs softmax(e + m): training starts where the tree
+/// ends.
 class ResidualField final : public Field {
  public:
   ResidualField(const Space& space, const NetOptions& options, uint64_t seed);
   torch::Tensor forward(const FieldInput& input) override;
   FieldReads reads() const override { return FieldReads::standardised; }
   void fit(const DataSource& source) override;
+  void refresh() override;
+  bool couples_items() const override { return false; }
   int64_t n_activations() const override;
 
  private:
@@ -31,9 +38,12 @@ class ResidualField final : public Field {
   };
   Affine affine(class WeightSource& source, const std::string& name, int64_t in, int64_t out, double gain);
 
+  Space space_;
   double dropout_;
   bool standardised_;
-  Affine in_;  // [width, 2 S + n]
+  std::unique_ptr<TreeField> tree_;
+  torch::Tensor gate_;  // [n]; undefined without a tree
+  Affine in_;           // [width, 2 S + n], or [width, 3 S + n] with a tree
   std::vector<Block> blocks_;
   torch::Tensor norm_;  // [width]
   Affine out_;          // [S, width]

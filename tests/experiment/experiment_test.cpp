@@ -41,6 +41,7 @@ input_gain = 2.5
 classes = 9
 blocks = 5
 block_width = 96
+tree = true
 layers = 6
 width = 40
 token_heads = 5

@@ -79,6 +79,7 @@ const std::vector<std::vector<std::string>> kFixed{
     {"net.width=64", "net.width is 64 now and was 128"},
     {"net.token_heads=2", "net.token_heads is 2 now and was 4"},
     {"net.dropout=0.5", "net.dropout is 0.5 now and was 0.0"},
+    {"net.tree=true", "net.tree is true now and was false"},
     {"net.standardised=false", "net.standardised is false now and was true"},
     {"net.channels=48", "net.channels is 48 now and was 32"},
     {"net.channel_mult=[1]", "net.channel_mult is [1] now and was "},

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "tests/net/evidence_input.h"
+#include "tests/support/datasets.h"
 #include "tests/support/reference.h"
+#include "tests/support/threads.h"
 
 namespace segre {
 namespace {
@@ -84,6 +86,52 @@ TEST(Residual, BlocksStartAsTheIdentity) {
 }
 
 TEST(Residual, SaysWhatItIs) { EXPECT_EQ(describe_net(small_options()), "2 residual blocks of width 6"); }
+
+NetOptions options_with_tree() {
+  NetOptions options = small_options();
+  options.of<ResidualOptions>().tree = true;
+  return options;
+}
+
+TEST(Residual, OnATreeStartsWithTheMessageOfTheTree) {
+  const auto source = make_dataset_source(test::chain_rows(4, 300));
+  ResidualField field(source->space(), options_with_tree(), 1);
+  field.fit(*source);
+  TreeField tree(source->space());
+  tree.fit(*source);
+  const auto input = test::some_evidence(source->space(), 5, torch::kFloat32);
+  EXPECT_TRUE(torch::equal(field.forward(input), tree.forward(input)));
+  EXPECT_FALSE(field.couples_items()) << "the tree's buffers belong to no batch";
+}
+
+TEST(Residual, ATreeIsLoadedWithTheOtherTensors) {
+  const auto source = make_dataset_source(test::chain_rows(4, 300));
+  ResidualField field(source->space(), options_with_tree(), 1);
+  field.fit(*source);
+  ResidualField other(source->space(), options_with_tree(), 1);
+  ASSERT_EQ(field.buffers().size(), 3u);
+  for (size_t k = 0; k < 3; ++k) other.buffers()[k].second.copy_(field.buffers()[k].second);
+  other.refresh();
+  const auto input = test::some_evidence(source->space(), 5, torch::kFloat32);
+  EXPECT_TRUE(torch::equal(other.forward(input), field.forward(input)));
+}
+
+TEST(Residual, GradientsOnATreeEqualFiniteDifferences) {
+  const test::Threads one_thread(1);
+  const auto source = make_dataset_source(test::chain_rows(3, 200));
+  ResidualField field(source->space(), options_with_tree(), 1);
+  field.fit(*source);
+  test::to_double(field);
+  test::randomise(field);
+  auto input = test::some_evidence(source->space(), 4);
+  const auto direction = test::noise({4, 9}, 3);
+  const auto loss = [&] { return (field.forward(input) * direction).sum(); };
+  loss().backward();
+  // Central differences with h = 1e-6: h^2 times curvature, and rounding 1e-14 / h.
+  EXPECT_LT(test::gradient_error(
+                field, [&] { return loss().item<double>(); }, 1e-6),
+            1e-6);
+}
 
 }  // namespace
 }  // namespace segre

@@ -98,6 +98,13 @@ TEST(TrainerResume, GivesTheSameBitsForEveryNetAndTimeLaw) {
     }
 }
 
+TEST(TrainerResume, GivesTheSameBitsOnATree) {
+  const Threads one(1);
+  Experiment e = tiny("residual", TimeLawKind::information);
+  e.net.of<ResidualOptions>().tree = true;
+  expect_resumes_to_the_same_bits(e);
+}
+
 TEST(TrainerResume, GivesTheSameBitsWithBatchNorm) {
   const Threads one(1);
   for (const TimeLawKind law : kLaws) {
