@@ -51,7 +51,7 @@ std::string still_improving(const TrainResult& result) {
     return concat("held-out items were most likely at step ", best->step, ", ", plain_digits(best->result.nats, 4),
                   " nats; since then the model overfits: ",
                   result.uses_best ? "commands use that step" : "--checkpoint best uses that step",
-                  ", more data or a smaller network would help");
+                  "; more data or a smaller network would help");
   const ValidationPoint& half = made[(made.size() - 1) / 2];
   const double gain = half.result.nats - last.result.nats;
   if (gain > 0.01 * std::abs(last.result.nats))
@@ -117,8 +117,10 @@ void print_end(const TrainResult& result, const std::string& run, double seconds
   }
   std::cerr << "trained " << result.new_steps << " steps in " << format_seconds(seconds) << " into " << run << '\n';
   if (!result.validations.empty()) {
-    const ValidationResult& last = result.validations.back().result;
-    std::cerr << "held out  " << with_error(last) << " nats per item (a bound on -log p, over " << result.n_held_out
+    // Of the weights that commands will use.
+    const auto* best = result.uses_best ? best_before_the_end(result) : nullptr;
+    const ValidationResult& used = best != nullptr ? best->result : result.validations.back().result;
+    std::cerr << "held out  " << with_error(used) << " nats per item (a bound on -log p, over " << result.n_held_out
               << " items)\n"
               << "baseline  " << plain_digits(result.independent_nats, 4) << " if the " << parts_of(result.space)
               << " were independent, " << plain_digits(result.uniform_nats, 4) << " if labels were equally likely\n";

@@ -33,6 +33,12 @@ double holdout_for(int64_t n_items) {
   return n_items == 0 ? 0.05 : std::clamp(kWanted / static_cast<double>(n_items), 0.05, 0.2);
 }
 
+// Few rows have nothing to teach a wide network; a GPU is not busy with a narrow one.
+int64_t width_for(int64_t n_items, torch::Device device) {
+  if (n_items > 0 && n_items < 8'000) return n_items < 2'000 ? 128 : 256;
+  return device.is_cpu() ? 512 : 768;
+}
+
 // Whether pairs of labels are few enough to be counted in a moment.
 bool has_tree(const Space& space) {
   constexpr int64_t kLabels = 4096;
@@ -153,7 +159,7 @@ Experiment table_recipe(const std::string& kind, const Space& space, int64_t n_i
   } else {
     train_gently(e, n_items);
     e.net.dropout = dropout_for(n_items);
-    e.net.of<ResidualOptions>().width = device.is_cpu() ? 512 : 768;
+    e.net.of<ResidualOptions>().width = width_for(n_items, device);
     e.net.of<ResidualOptions>().tree = n_items > 0 && has_tree(space);
   }
   return e;

@@ -169,11 +169,13 @@ TEST(ChooseRecipe, WithoutATimeLimitItIsTheRecipeForTheData) {
 }
 
 TEST(ChooseRecipe, SaysWhy) {
-  EXPECT_EQ(choose({.source = rows_of(table(3), 40)}).said, "a mixture of products, as for all data of at most 8 variables\n");
+  EXPECT_EQ(choose({.source = rows_of(table(3), 40)}).said,
+            "a mixture of products, as for all data of at most 8 variables\n");
   const auto many = choose({.source = rows_of(table(12), 300)});
   EXPECT_TRUE(test::contains(many.said, "only 300 rows: dropout 0.3, and up to 20% held out\n"));
-  EXPECT_TRUE(test::contains(
-      many.said, "4 residual blocks of width 512 on a Chow-Liu tree, the choice without a time limit (--max-time lets networks race)\n"));
+  EXPECT_TRUE(test::contains(many.said,
+                             "4 residual blocks of width 128 on a Chow-Liu tree, the choice without a time limit "
+                             "(--max-time lets networks race)\n"));
 }
 
 TEST(ChooseRecipe, AShortTimeIsTooShortForARace) {
