@@ -72,7 +72,9 @@ ValidationResult Validation::operator()(const NamedTensors& weights) {
   }
   const int64_t E = times_.size(0);
   const bool on_cpu = labels_.is_cpu();
-  const int64_t rows = on_cpu ? std::min<int64_t>(64, model_.field().shard_rows()) : 256;
+  constexpr int64_t kNumbers = 1 << 26;  // coordinates at once on a GPU; with 65,536 labels an item has many
+  const int64_t fitting = std::clamp<int64_t>(kNumbers / model_.space().n_coordinates(), 1, 256);
+  const int64_t rows = on_cpu ? std::min<int64_t>(64, model_.field().shard_rows()) : fitting;
   std::vector<torch::Tensor> parts((E + rows - 1) / rows);
   for_each_block(static_cast<int64_t>(parts.size()), on_cpu,
                  [&](int64_t k) { parts[k] = measure(k * rows, std::min(E, (k + 1) * rows)); });
