@@ -34,6 +34,7 @@ import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 
+from cuda_graph import capture  # noqa: E402
 from tables import read_table  # noqa: E402
 
 BATCH, RATE, WARM_UP, DECAY, CLIP = 256, 1e-3, 0.02, 0.999, 1.0  # WARM_UP: share of the time
@@ -159,20 +160,6 @@ def score(net, rows, draws):
     return torch.cat(found).double()
 
 
-def captured(step):
-    """The step as one CUDA graph. Runs it a few times before, as capture requires."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            step()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    return graph.replay
-
-
 def main():
     args = parse()
     reading = time.monotonic()
@@ -209,7 +196,7 @@ def main():
             torch._foreach_mul_(change, pull)
             torch._foreach_add_(average, change)
 
-    advance = captured(step) if cuda else step  # captured() runs it at rate 0
+    advance = capture(step) if cuda else step  # capture() runs it at rate 0
     begin, end = clock(), args.seconds
     steps, progress, due, best, kept = 0, 0, 1 / CHECKS, math.inf, None
     while progress < 1:

@@ -31,6 +31,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from cuda_graph import capture
+
 COLUMNS, ITEMS = 256, 16_384
 EPS, MISREAD = 0.01, 1e-5
 KNOWN, OWN_TIMES, ERASED = 0.6, 0.25, 0.5  # shares of the items, see EvidenceOptions
@@ -211,25 +213,6 @@ def make_step(net, data, options, captured):
         return value.detach()
 
     return step
-
-
-def capture(step):
-    """`step` as one CUDA graph. It must have run before, so that compilation and tuning are done."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            step()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        value = step()
-
-    def replay():
-        graph.replay()
-        return value
-
-    return replay
 
 
 def main():

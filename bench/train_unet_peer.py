@@ -36,6 +36,8 @@ import sys
 import tempfile
 import time
 
+from cuda_graph import capture
+
 EPS, LR, TIME_SCALE = 0.01, 5e-4, 1000.0
 ITEMS = {"mnist": 60_000, "cityscapes": 2_975, "tiny": 1_000}
 # torch.compile's mode, and whether the whole step is captured.
@@ -121,27 +123,6 @@ def make_step(net, labels, options):
         return value.detach()
 
     return step
-
-
-def capture(step):
-    """`step` as one CUDA graph. It must have run before, so that compilation and tuning are done."""
-    import torch
-
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            step()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        value = step()
-
-    def replay():
-        graph.replay()
-        return value
-
-    return replay
 
 
 def peak_gib(device):

@@ -8,9 +8,6 @@
 namespace segre {
 namespace {
 
-// Keeps logarithms finite if a message vanishes; far below any probability that samples could reveal.
-constexpr double kTiny = 1e-20;
-
 // Up to this many variables, one operation for each is fastest.
 constexpr int64_t kOneByOne = 8;
 
@@ -38,13 +35,13 @@ torch::Tensor LatentClassField::batched(const torch::Tensor& W) const {
   for (const Block& block : blocks) {
     weights.push_back(block_parts(space_, block, {q})[0].permute({1, 2, 0}));
     const auto seen = block_parts(space_, block, {W})[0].transpose(0, 1);  // [n_c, B, c]
-    evidence.push_back((torch::bmm(seen, weights.back()) + kTiny).log());
+    evidence.push_back((torch::bmm(seen, weights.back()) + kLeastProbability).log());
     total = total + evidence.back().sum(0);
   }
   std::vector<torch::Tensor> messages;
   for (size_t k = 0; k < blocks.size(); ++k) {
     const auto classes = (total - evidence[k]).softmax(2);
-    const auto message = (torch::bmm(classes, weights[k].transpose(1, 2)) + kTiny).log();  // [n_c, B, c]
+    const auto message = (torch::bmm(classes, weights[k].transpose(1, 2)) + kLeastProbability).log();  // [n_c, B, c]
     messages.push_back(message.transpose(0, 1).reshape({W.size(0), -1}));
   }
   if (space_.is_uniform()) return messages.front();
@@ -60,13 +57,13 @@ torch::Tensor LatentClassField::forward(const FieldInput& input) {
   for (int64_t i = 0; i < space_.n_variables(); ++i) {
     const int64_t at = space_.offset(i);
     const int64_t c = space_.n_labels(i);
-    evidence.push_back((W.narrow(1, at, c).mm(q.narrow(1, at, c).t()) + kTiny).log());
+    evidence.push_back((W.narrow(1, at, c).mm(q.narrow(1, at, c).t()) + kLeastProbability).log());
     total = total + evidence.back();
   }
   std::vector<torch::Tensor> messages;
   for (int64_t i = 0; i < space_.n_variables(); ++i) {
     const auto classes = (total - evidence[i]).softmax(1);
-    messages.push_back((classes.mm(q.narrow(1, space_.offset(i), space_.n_labels(i))) + kTiny).log());
+    messages.push_back((classes.mm(q.narrow(1, space_.offset(i), space_.n_labels(i))) + kLeastProbability).log());
   }
   return torch::cat(messages, 1);
 }

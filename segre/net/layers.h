@@ -4,6 +4,10 @@
 
 namespace segre {
 
+/// Added to probabilities before their logarithm, so that it stays finite for a corner or a message that vanishes; far
+/// below any probability that samples could reveal.
+inline constexpr double kLeastProbability = 1e-20;
+
 /// Hands out consecutive stretches of the initial-weights stream, so the weights depend only on the seed.
 class WeightSource {
  public:

@@ -13,8 +13,6 @@
 namespace segre {
 namespace {
 
-constexpr double kTiny = 1e-20;  // keeps the logarithm of a corner finite
-
 void declare_keys(ConfigSchema& schema, NetOptions& options) {
   auto& own = options.of<ResidualOptions>();
   schema.integer("net.blocks", &own.blocks, {1, 256}, Later::fixed, "residual blocks (residual)");
@@ -86,7 +84,7 @@ torch::Tensor ResidualField::forward(const FieldInput& input) {
   const auto shown = standardised_ ? input : only_point(input);
   std::vector<torch::Tensor> parts{shown.W, 2.0 * shown.standardised, 0.5 * shown.strength.log1p()};
   const auto first = tree_ ? tree_->forward(input) : torch::Tensor();
-  if (tree_) parts.push_back(lift(space_, (input.W + kTiny).log() + first));
+  if (tree_) parts.push_back(lift(space_, (input.W + kLeastProbability).log() + first));
   const auto seen = torch::cat(parts, 1);
   auto h = dense(seen, in_.weight, in_.bias, Activation::none);
   torch::Tensor branch;

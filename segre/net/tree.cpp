@@ -1,19 +1,17 @@
 #include "segre/net/tree.h"
 
 #include "segre/core/error.h"
+#include "segre/net/layers.h"
 #include "segre/net/tree_fit.h"
 
 namespace segre {
 namespace {
 
-// Keeps logarithms finite if a message vanishes; far below any probability that samples could reveal.
-constexpr double kTiny = 1e-20;
-
 // log sum_b exp(x_b) T_ab for each of k tables: x [B, k, width], T [k, width, width] -> [B, k, width].
 torch::Tensor through(const torch::Tensor& x, const torch::Tensor& tables) {
   const auto most = x.amax(-1, /*keepdim=*/true).detach();
   const auto p = (x - most).exp().transpose(0, 1);  // [k, B, width]
-  return (torch::bmm(p, tables.transpose(1, 2)) + kTiny).log().transpose(0, 1) + most;
+  return (torch::bmm(p, tables.transpose(1, 2)) + kLeastProbability).log().transpose(0, 1) + most;
 }
 
 }  // namespace
@@ -96,7 +94,7 @@ torch::Tensor TreeField::padded(const torch::Tensor& points) const {
 torch::Tensor TreeField::forward(const FieldInput& input) {
   const int64_t B = input.W.size(0);
   const auto type = input.W.scalar_type();
-  const auto own = (padded(input.W) + kTiny).log();  // [B, n, width]
+  const auto own = (padded(input.W) + kLeastProbability).log();  // [B, n, width]
   const auto n_levels = static_cast<int64_t>(levels_.size());
   std::vector<torch::Tensor> belief(n_levels);  // own evidence and all messages from below: [B, k, width]
   std::vector<torch::Tensor> up(n_levels);      // to the parents
@@ -111,7 +109,7 @@ torch::Tensor TreeField::forward(const FieldInput& input) {
   }
   std::vector<torch::Tensor> down(n_levels);  // from the parents
   std::vector<torch::Tensor> messages;
-  down[0] = (marginals_.index_select(0, levels_[0].variables).to(type) + kTiny).log().expand_as(belief[0]);
+  down[0] = (marginals_.index_select(0, levels_[0].variables).to(type) + kLeastProbability).log().expand_as(belief[0]);
   for (int64_t d = 0; d < n_levels; ++d) {
     const Level& level = levels_[d];
     if (d > 0) {
