@@ -63,7 +63,7 @@ int run(int argc, char** argv) {
   const auto source = segre::make_dataset_source(random_table(n_labels));
   const int64_t free_before = segre::available_memory(device);
   const segre::Model model = segre::make_model(experiment, source->space(), device);
-  segre::Trainer trainer(model, *source, experiment.train, 1, segre::compute_type(experiment.net, device));
+  segre::Trainer trainer(model, *source, experiment.train, 1, segre::training_type(experiment.net, device));
   const auto advance = [&trainer](int64_t steps) {
     for (int64_t k = 0; k < steps; ++k) trainer.advance();
     return trainer.take_losses().back();

@@ -6,6 +6,7 @@ constant (segre's learned law of times and its schedule do a little more). float
 
 Modes:
     eager            as written
+    eager-bf16       the same with bf16 autocast; CPU only
     compile          torch.compile(mode="max-autotune-no-cudagraphs"); on CUDA the whole step, clipping, Adam and the
                      average included, is captured as one CUDA graph. The first compilation takes minutes
     compile-cudnn    the same with cuDNN's attention instead of PyTorch's choice; CUDA only
@@ -43,6 +44,7 @@ IGNORED = -100  # target of a variable that is known
 # torch.compile's mode, whether the whole step is captured on CUDA, and whether attention is cuDNN's.
 MODES = {
     "eager": (None, False, False),
+    "eager-bf16": (None, False, False),
     "compile": ("max-autotune-no-cudagraphs", True, False),
     "compile-cudnn": ("max-autotune-no-cudagraphs", True, True),
     "compile-graph": ("default", True, False),
@@ -62,8 +64,10 @@ def parse():
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--heads", type=int, default=6)
     options = parser.parse_args()
-    if options.device == "cpu" and options.mode not in ("eager", "compile"):
+    if options.device == "cpu" and options.mode not in ("eager", "eager-bf16", "compile"):
         parser.error(f"{options.mode} is for CUDA")
+    if options.device == "cuda" and options.mode == "eager-bf16":
+        parser.error("eager-bf16 is for the CPU; on CUDA every mode is in bf16")
     if not 1 <= options.labels <= 256:
         parser.error(f"{options.labels} labels: expected 1 to 256; with more, segre's network is another")
     return options
@@ -158,6 +162,7 @@ def make_loss(net, data, options):
     ratio = decision_ratio(n, c, kappa)
     t_1 = ratio / (1 + ratio)
     known_strength = 2 * (kappa * ratio) ** 2
+    short = device.type == "cuda" or options.mode == "eager-bf16"
 
     def told(t):
         """What the items are told: whether each variable is known, and its time; [B, n] each."""
@@ -181,7 +186,7 @@ def make_loss(net, data, options):
         W = torch.where(is_known, corner, torch.softmax(e, -1))
         g = (2 * (kappa * t / (1 - t)) ** 2).masked_fill(known, known_strength)
         z = torch.where(is_known, (0.5 * g)[..., None] * (corner - 1 / c), e) * torch.rsqrt(1 + g)[..., None]
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        with torch.autocast(device.type, torch.bfloat16, enabled=short):
             message = net(W, z, torch.log1p(g))
         target = labels.masked_fill(known, IGNORED)
         return F.cross_entropy((message + e).flatten(0, 1), target.flatten(), ignore_index=IGNORED, reduction="sum") / B

@@ -5,14 +5,14 @@
 #
 #   bench/transformer.sh [BUILD] [REPEATS] [SECONDS] [cpu|cuda]
 #
-# MODES lists the peer's modes ("eager compile" on CUDA, "eager" on the CPU; see train_transformer_peer.py), BATCH the
-# items per step (64 on CUDA, 8 on the CPU), LABELS those per column (2).
+# MODES lists the peer's modes ("eager compile" on CUDA, "eager eager-bf16" on the CPU; see train_transformer_peer.py),
+# BATCH the items per step (64 on CUDA, 8 on the CPU), LABELS those per column (2).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build} repeats=${2:-5} seconds=${3:-10} device=${4:-cpu} python=${PYTHON:-.venv/bin/python}
 labels=${LABELS:-2}
 if [ "$device" = cpu ]; then
-  batch=${BATCH:-8} modes=${MODES:-eager}
+  batch=${BATCH:-8} modes=${MODES:-eager eager-bf16}
   export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}  # for both
 else
   batch=${BATCH:-64} modes=${MODES:-eager compile}

@@ -16,7 +16,7 @@ double shortest_step(const Experiment& experiment, const DataSource& source, tor
   TrainOptions options = experiment.train;
   options.batch = batch;
   Trainer trainer(make_model(experiment, source.space(), device, custom), source, options,
-                  static_cast<uint64_t>(experiment.seed), compute_type(experiment.net, device));
+                  static_cast<uint64_t>(experiment.seed), training_type(experiment.net, device));
   const double start = now_seconds();
   trainer.step();
   double shortest = std::numeric_limits<double>::infinity();

@@ -36,7 +36,7 @@ Heat run(const Racer& racer, const TrainingData& data, torch::Device device, dou
   const double start = now_seconds();
   const Model model = make_model(e, data.source->space(), device);
   model.field().fit(*data.source);
-  const auto type = compute_type(e.net, device);
+  const auto type = training_type(e.net, device);
   Trainer trainer(model, *data.source, e.train, static_cast<uint64_t>(e.seed), type);
   Heat heat{.network = describe_net(e.net)};
   if (!model.field().parameters().empty()) heat.steps = train_for(trainer, seconds);

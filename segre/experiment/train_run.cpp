@@ -24,7 +24,7 @@ std::optional<Validation> make_validation(const Experiment& experiment, const Tr
                                           double t_max, const CustomField& custom) {
   if (!data.held_out.defined()) return std::nullopt;
   Model model = make_model(experiment, data.source->space(), device, custom);
-  if (const auto type = compute_type(experiment.net, device); type != torch::kFloat32)
+  if (const auto type = training_type(experiment.net, device); type != torch::kFloat32)
     model.field().reduce_precision(type);
   return Validation(std::move(model), data.held_out, experiment.train.objective, t_max, experiment.watch.evaluations);
 }
@@ -148,7 +148,7 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
   const Model model = make_model(experiment, data.source->space(), device, options.field);
   if (!before) model.field().fit(*data.source);
   Trainer trainer(model, *data.source, experiment.train, static_cast<uint64_t>(experiment.seed),
-                  compute_type(experiment.net, device));
+                  training_type(experiment.net, device));
   if (!lock) {  // not earlier, so that invalid input leaves no directory behind
     lock = run.lock();
     if (run.latest()) fail(run.path().string(), ": another process wrote a checkpoint meanwhile; try again");

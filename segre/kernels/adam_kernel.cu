@@ -38,27 +38,82 @@ __device__ int find_segment(const SegmentTable& table, int block) {
   return low;
 }
 
+// The numbers of a step, see kernels::adam_numbers.
+struct StepNumbers {
+  float beta1, rest1, beta2, rest2, eps, rate, inverse_root, keep, fresh;
+  __device__ explicit StepNumbers(const float* at)
+      : beta1(at[0]),
+        rest1(at[1]),
+        beta2(at[2]),
+        rest2(at[3]),
+        eps(at[4]),
+        rate(at[5]),
+        inverse_root(at[6]),
+        keep(at[7]),
+        fresh(at[8]) {}
+  __device__ void update(float g, float& m, float& v, float& w, float& average) const {
+    m = beta1 * m + rest1 * g;
+    v = beta2 * v + rest2 * (g * g);
+    w = w - rate * m / (sqrtf(v) * inverse_root + eps);
+    average = keep * average + fresh * w;
+  }
+};
+
+__device__ void update_one(const SegmentPointers& s, const StepNumbers& step, float scale, int64_t i) {
+  step.update(load_gradient(s, i) * scale, s.m[i], s.v[i], s.weight[i], s.average[i]);
+  if (s.shadow != nullptr) static_cast<__nv_bfloat16*>(s.shadow)[i] = __float2bfloat16(s.weight[i]);
+}
+
+// Four numbers in one access each.
+constexpr int kPack = 4;
+
+__device__ float4 load_gradients(const SegmentPointers& s, int64_t i) {
+  if (!s.gradient_is_bf16) return *reinterpret_cast<const float4*>(static_cast<const float*>(s.gradient) + i);
+  const auto* at = static_cast<const __nv_bfloat16*>(s.gradient) + i;
+  const uint2 raw = *reinterpret_cast<const uint2*>(at);
+  return make_float4(__uint_as_float(raw.x << 16), __uint_as_float(raw.x & 0xffff0000u), __uint_as_float(raw.y << 16),
+                     __uint_as_float(raw.y & 0xffff0000u));
+}
+
+__device__ void store_shadow(const SegmentPointers& s, int64_t i, const float4& w) {
+  const __nv_bfloat162 low = __floats2bfloat162_rn(w.x, w.y);
+  const __nv_bfloat162 high = __floats2bfloat162_rn(w.z, w.w);
+  *reinterpret_cast<uint2*>(static_cast<__nv_bfloat16*>(s.shadow) + i) =
+      make_uint2(*reinterpret_cast<const unsigned*>(&low), *reinterpret_cast<const unsigned*>(&high));
+}
+
+__device__ void update_pack(const SegmentPointers& s, const StepNumbers& step, float scale, int64_t i) {
+  const float4 g = load_gradients(s, i);
+  auto* m_at = reinterpret_cast<float4*>(s.m + i);
+  auto* v_at = reinterpret_cast<float4*>(s.v + i);
+  auto* w_at = reinterpret_cast<float4*>(s.weight + i);
+  auto* average_at = reinterpret_cast<float4*>(s.average + i);
+  float4 m = *m_at, v = *v_at, w = *w_at, average = *average_at;
+  step.update(g.x * scale, m.x, v.x, w.x, average.x);
+  step.update(g.y * scale, m.y, v.y, w.y, average.y);
+  step.update(g.z * scale, m.z, v.z, w.z, average.z);
+  step.update(g.w * scale, m.w, v.w, w.w, average.w);
+  *m_at = m, *v_at = v, *w_at = w, *average_at = average;
+  if (s.shadow != nullptr) store_shadow(s, i, w);
+}
+
+__device__ bool in_packs(const SegmentPointers& s) {
+  const auto bits = reinterpret_cast<uintptr_t>(s.m) | reinterpret_cast<uintptr_t>(s.v) |
+                    reinterpret_cast<uintptr_t>(s.weight) | reinterpret_cast<uintptr_t>(s.average) |
+                    reinterpret_cast<uintptr_t>(s.gradient) | reinterpret_cast<uintptr_t>(s.shadow);
+  return bits % sizeof(float4) == 0;
+}
+
 __global__ void adam_kernel(const SegmentTable table, const float* numbers, const float* scale, const float* go) {
   if (*go == 0.0f) return;
   const int at = find_segment(table, static_cast<int>(blockIdx.x));
   const SegmentPointers s = table.segment[at];
   const int64_t first = static_cast<int64_t>(blockIdx.x - table.first_block[at]) * kElementsPerBlock;
   const int64_t last = min(first + kElementsPerBlock, s.count);
-  const float beta1 = numbers[0], rest1 = numbers[1];
-  const float beta2 = numbers[2], rest2 = numbers[3];
-  const float eps = numbers[4], rate = numbers[5], inverse_root = numbers[6];
-  const float keep = numbers[7], fresh = numbers[8];
-  for (int64_t i = first + threadIdx.x; i < last; i += kThreads) {
-    const float g = load_gradient(s, i) * *scale;
-    const float m = beta1 * s.m[i] + rest1 * g;
-    const float v = beta2 * s.v[i] + rest2 * (g * g);
-    const float w = s.weight[i] - rate * m / (sqrtf(v) * inverse_root + eps);
-    s.m[i] = m;
-    s.v[i] = v;
-    s.weight[i] = w;
-    s.average[i] = keep * s.average[i] + fresh * w;
-    if (s.shadow != nullptr) static_cast<__nv_bfloat16*>(s.shadow)[i] = __float2bfloat16(w);
-  }
+  const StepNumbers step(numbers);
+  const int64_t in_fours = in_packs(s) ? first + (last - first) / kPack * kPack : first;
+  for (int64_t i = first + kPack * threadIdx.x; i < in_fours; i += kPack * kThreads) update_pack(s, step, *scale, i);
+  for (int64_t i = in_fours + threadIdx.x; i < last; i += kThreads) update_one(s, step, *scale, i);
 }
 
 // Sums one number per thread over the block in a fixed order; thread 0 gets the result.

@@ -16,7 +16,7 @@ namespace segre::kernels::cuda {
 
 using bf16 = __nv_bfloat16;
 
-/// V consecutive numbers of type T: 16 bytes for 4 float or 8 bf16, or a single number.
+/// V consecutive numbers of type T: 4 or 8 float, 8 bf16, or a single number.
 template <class T, int V>
 struct Pack;
 
@@ -37,6 +37,21 @@ struct Pack<float, 4> {
     to[3] = raw.w;
   }
   __device__ void pack(const float (&from)[4]) { raw = make_float4(from[0], from[1], from[2], from[3]); }
+};
+
+template <>
+struct Pack<float, 8> {
+  struct Two {
+    float4 low, high;
+  } raw;
+  __device__ void unpack(float (&to)[8]) const {
+    to[0] = raw.low.x, to[1] = raw.low.y, to[2] = raw.low.z, to[3] = raw.low.w;
+    to[4] = raw.high.x, to[5] = raw.high.y, to[6] = raw.high.z, to[7] = raw.high.w;
+  }
+  __device__ void pack(const float (&from)[8]) {
+    raw.low = make_float4(from[0], from[1], from[2], from[3]);
+    raw.high = make_float4(from[4], from[5], from[6], from[7]);
+  }
 };
 
 template <>

@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
 #include "segre/core/scalar_math.h"
 #include "segre/core/simd.h"
+#include "segre/kernels/path_kernels_parts.h"
+
+#ifdef SEGRE_CUDA
+#include <c10/cuda/CUDAStream.h>
+#endif
 
 namespace segre::kernels {
 namespace {
@@ -70,6 +76,7 @@ struct KnownRow {
   const float* soft;
 
   [[gnu::always_inline]] bool is_carried(int64_t i) const { return marks == nullptr || marks[i] == kUnknown; }
+  [[gnu::always_inline]] bool is_known(int64_t i) const { return marks != nullptr && marks[i] >= 0; }
 };
 
 // A number of a row: one for all variables (step 0), or one each (step 1).
@@ -106,28 +113,81 @@ void path_row(float* row, const int64_t* offsets, int64_t n, const int64_t* labe
   }
 }
 
+// The evidence of one variable whose label is not known.
+[[gnu::always_inline]] inline void evidence_of(float* y, const float* v, int64_t i, float factor, const KnownRow& known,
+                                               int64_t at, int64_t c) {
+  if (known.is_carried(i)) {
+    for (int64_t j = 0; j < c; ++j) y[j] = factor * v[j];
+  } else {
+    std::fill_n(y, c, 0.0f);
+  }
+  if (known.soft != nullptr)
+    for (int64_t j = 0; j < c; ++j) y[j] += known.soft[at + j];
+}
+
+[[gnu::always_inline]] inline void softmax_(float* y, int64_t c) {
+  const float inverse = 1.0f / exp_shifted_(y, c);
+  for (int64_t j = 0; j < c; ++j) y[j] *= inverse;
+}
+
+[[gnu::always_inline]] inline void set_corner(float* y, int64_t label, int64_t c) {
+  std::fill_n(y, c, 0.0f);
+  y[label] = 1.0f;
+}
+
 SEGRE_MULTIVERSION
 void softmax_row(float* out, const float* v, const int64_t* offsets, int64_t n, PerVariable scale, const float* kappa,
                  KnownRow known) {
   for (int64_t i = 0; i < n; ++i) {
     float* y = out + offsets[i];
-    const float* x = v + offsets[i];
     const int64_t c = offsets[i + 1] - offsets[i];
-    if (known.marks != nullptr && known.marks[i] >= 0) {
-      std::fill_n(y, c, 0.0f);
-      y[known.marks[i]] = 1.0f;
+    if (known.is_known(i)) {
+      set_corner(y, known.marks[i], c);
       continue;
     }
-    if (known.is_carried(i)) {
-      const float factor = scale[i] * kappa[i];
-      for (int64_t j = 0; j < c; ++j) y[j] = factor * x[j];
-    } else {
-      std::fill_n(y, c, 0.0f);
+    evidence_of(y, v + offsets[i], i, scale[i] * kappa[i], known, offsets[i], c);
+    softmax_(y, c);
+  }
+}
+
+// One row of EvidenceRatios and the odds of soft evidence (null without).
+struct RatioRow {
+  PerVariable scale, ratio;
+  float last;
+  const float* soft_odds;
+
+  // See Model::strength.
+  [[gnu::always_inline]] float strength(int64_t i, float kappa, const KnownRow& known) const {
+    const auto of = [&](float x) { return 2.0f * ((kappa * x) * (kappa * x)); };
+    if (known.is_known(i)) return of(last);
+    const float g = known.is_carried(i) ? of(ratio[i]) : 0.0f;
+    return soft_odds == nullptr ? g : g + 2.0f * soft_odds[i];
+  }
+};
+
+// `standardised` may be null.
+SEGRE_MULTIVERSION
+void evidence_row(float* W, float* strength, float* standardised, const float* v, const int64_t* offsets, int64_t n,
+                  const RatioRow& numbers, const float* kappa, KnownRow known) {
+  for (int64_t i = 0; i < n; ++i) {
+    float* y = W + offsets[i];
+    float* z = standardised == nullptr ? nullptr : standardised + offsets[i];
+    const int64_t c = offsets[i + 1] - offsets[i];
+    const float g = numbers.strength(i, kappa[i], known);
+    const float shrink = 1.0f / std::sqrt(1.0f + g);
+    strength[i] = g;
+    if (known.is_known(i)) {
+      set_corner(y, known.marks[i], c);
+      const float size = 0.5f * g * shrink;
+      const float evenly = 1.0f / static_cast<float>(c);
+      if (z != nullptr)
+        for (int64_t j = 0; j < c; ++j) z[j] = (y[j] - evenly) * size;
+      continue;
     }
-    if (known.soft != nullptr)
-      for (int64_t j = 0; j < c; ++j) y[j] += known.soft[offsets[i] + j];
-    const float inverse = 1.0f / exp_shifted_(y, c);
-    for (int64_t j = 0; j < c; ++j) y[j] *= inverse;
+    evidence_of(y, v + offsets[i], i, numbers.scale[i] * kappa[i], known, offsets[i], c);
+    if (z != nullptr)
+      for (int64_t j = 0; j < c; ++j) z[j] = y[j] * shrink;
+    softmax_(y, c);
   }
 }
 
@@ -185,84 +245,154 @@ int64_t grain(int64_t row_length) { return std::max<int64_t>(1, (1 << 14) / row_
 
 void require_rows(const torch::Tensor& x, const Space& space) {
   if (!serves(x) || !x.is_contiguous() || x.dim() != 2 || x.size(1) != space.n_coordinates())
-    fail("kernel: expected contiguous float32 rows of ", space.n_coordinates(), " on the CPU, found ", x.sizes());
+    fail("kernel: expected contiguous float32 rows of ", space.n_coordinates(), " on a device it supports, found ",
+         x.dtype().name(), " ", x.sizes(), " on ", x.device());
 }
 
-// Numbers [B], [1] or [B, n] of one row each.
-class PerRow {
- public:
-  PerRow(const torch::Tensor& values, int64_t n)
-      : values_(values.numel() > 0 ? values.data_ptr<float>() : nullptr),
-        row_(values.numel() == 1 ? 0
-             : values.dim() == 2 ? n
-                                 : 1),
-        step_(values.dim() == 2 ? 1 : 0) {
-    if (!values.is_contiguous()) fail("kernel: expected contiguous numbers per row, found ", values.sizes());
-  }
-  PerVariable operator[](int64_t b) const { return {values_ == nullptr ? nullptr : values_ + b * row_, step_}; }
+// The memory of a tensor that a kernel reads: contiguous, and on the device of the rows. Null if it is undefined.
+template <class T>
+const T* memory(const torch::Tensor& x, const torch::Tensor& rows) {
+  if (!x.defined()) return nullptr;
+  if (!x.is_contiguous() || x.device() != rows.device())
+    fail("kernel: expected contiguous numbers on ", rows.device(), ", found ", x.sizes(), " on ", x.device());
+  return x.data_ptr<T>();
+}
 
- private:
-  const float* values_;
-  int64_t row_, step_;
+// Numbers [B], [1] or [B, n]; empty: none.
+detail::PerRow per_row(const torch::Tensor& values, const torch::Tensor& rows, int64_t n) {
+  if (values.numel() == 0) return {};
+  const bool of_variables = values.dim() == 2;
+  return {memory<float>(values, rows), values.numel() == 1 ? 0 : of_variables ? n : 1, of_variables ? 1 : 0};
+}
+
+// What all kernels read besides their own inputs.
+struct Rows {
+  Rows(const torch::Tensor& like, const Space& space, const torch::Tensor& scales, const KnownRows& known_rows)
+      : B(like.size(0)),
+        n(space.n_variables()),
+        S(space.n_coordinates()),
+        kappa(memory<float>(scales, like)),
+        marks(memory<int64_t>(known_rows.marks, like)),
+        soft(memory<float>(known_rows.soft, like)) {}
+
+  KnownRow known(int64_t b) const {
+    return {marks == nullptr ? nullptr : marks + b * n, soft == nullptr ? nullptr : soft + b * S};
+  }
+  // Calls run(b) for every row, on the CPU's threads.
+  template <class Run>
+  void for_each(const Run& run) const {
+    parallel_for(0, B, grain(S), [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) run(b);
+    });
+  }
+
+  int64_t B, n, S;
+  const float* kappa;
+  const int64_t* marks;
+  const float* soft;
 };
 
-class KnownTable {
- public:
-  KnownTable(const KnownRows& known, const Space& space)
-      : marks_(known.marks.defined() ? known.marks.data_ptr<int64_t>() : nullptr),
-        soft_(known.soft.defined() ? known.soft.data_ptr<float>() : nullptr),
-        n_(space.n_variables()),
-        S_(space.n_coordinates()) {
-    for (const auto* x : {&known.marks, &known.soft})
-      if (x->defined() && !x->is_contiguous()) fail("kernel: expected contiguous rows of what is known");
-  }
-  KnownRow operator[](int64_t b) const {
-    return {marks_ == nullptr ? nullptr : marks_ + b * n_, soft_ == nullptr ? nullptr : soft_ + b * S_};
-  }
+PerVariable row_of(const detail::PerRow& numbers, int64_t b) {
+  return {numbers.values == nullptr ? nullptr : numbers.values + b * numbers.row, numbers.step};
+}
 
- private:
-  const int64_t* marks_;
-  const float* soft_;
-  int64_t n_, S_;
-};
+#ifdef SEGRE_CUDA
+static_assert(detail::kCarried == kUnknown);
+
+void* stream_of(const torch::Tensor& x) { return c10::cuda::getCurrentCUDAStream(x.device().index()).stream(); }
+
+detail::PathRows on_device(const Rows& rows, const Space& space, const torch::Tensor& like) {
+  const bool uniform = space.is_uniform();
+  return {.B = rows.B,
+          .n = rows.n,
+          .S = rows.S,
+          .n_labels = uniform ? space.max_labels() : 0,
+          .max_labels = space.max_labels(),
+          .starts = uniform ? nullptr : space.starts(like.device()).data_ptr<int64_t>(),
+          .kappa = rows.kappa,
+          .marks = rows.marks,
+          .soft = rows.soft};
+}
+#endif
 
 }  // namespace
 
-bool serves(const torch::Tensor& x) { return x.device().is_cpu() && x.scalar_type() == torch::kFloat32; }
+bool serves(const torch::Tensor& x) {
+  if (x.scalar_type() != torch::kFloat32) return false;
+#ifdef SEGRE_CUDA
+  if (x.is_cuda()) return true;
+#endif
+  return x.is_cpu();
+}
 
 void gaussian_path_(const torch::Tensor& noise, const Space& space, const torch::Tensor& labels, const torch::Tensor& a,
                     const torch::Tensor& s, const torch::Tensor& kappa, const KnownRows& known) {
   require_rows(noise, space);
-  const int64_t S = noise.size(1);
-  const int64_t n = space.n_variables();
+  const Rows rows(noise, space, kappa, known);
   const auto labels_here = labels.contiguous();
-  auto* rows = noise.data_ptr<float>();
+  const auto* beta = memory<int64_t>(labels_here, noise);
+  const auto signal = per_row(a, noise, rows.n);
+  const auto spread = per_row(s, noise, rows.n);
+  auto* x = noise.data_ptr<float>();
+#ifdef SEGRE_CUDA
+  if (noise.is_cuda())
+    return detail::gaussian_path_cuda(on_device(rows, space, noise), x, beta, signal, spread, stream_of(noise));
+#endif
   const auto* offsets = space.offsets().data_ptr<int64_t>();
-  const auto* beta = labels_here.data_ptr<int64_t>();
-  const PerRow signal(a, n);
-  const PerRow spread(s, n);
-  const KnownTable table(known, space);
-  const auto* scale = kappa.data_ptr<float>();
-  parallel_for(0, noise.size(0), grain(S), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b)
-      path_row(rows + b * S, offsets, n, beta + b * n, signal[b], spread[b], scale, table[b]);
+  rows.for_each([&](int64_t b) {
+    path_row(x + b * rows.S, offsets, rows.n, beta + b * rows.n, row_of(signal, b), row_of(spread, b), rows.kappa,
+             rows.known(b));
   });
 }
 
 torch::Tensor scaled_softmax(const torch::Tensor& v, const Space& space, const torch::Tensor& scale,
                              const torch::Tensor& kappa, const KnownRows& known) {
   require_rows(v, space);
+  const Rows rows(v, space, kappa, known);
+  const auto factor = per_row(scale, v, rows.n);
   auto out = torch::empty_like(v);
-  const int64_t S = v.size(1);
-  const auto* in = v.data_ptr<float>();
-  auto* rows = out.data_ptr<float>();
+  const auto* x = v.data_ptr<float>();
+  auto* W = out.data_ptr<float>();
+#ifdef SEGRE_CUDA
+  if (v.is_cuda()) {
+    detail::evidence_cuda(on_device(rows, space, v), x, {.scale = factor}, {.W = W}, stream_of(v));
+    return out;
+  }
+#endif
   const auto* offsets = space.offsets().data_ptr<int64_t>();
-  const PerRow factor(scale, space.n_variables());
-  const KnownTable table(known, space);
-  const auto* reach = kappa.data_ptr<float>();
-  parallel_for(0, v.size(0), grain(S), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b)
-      softmax_row(rows + b * S, in + b * S, offsets, space.n_variables(), factor[b], reach, table[b]);
+  rows.for_each([&](int64_t b) {
+    softmax_row(W + b * rows.S, x + b * rows.S, offsets, rows.n, row_of(factor, b), rows.kappa, rows.known(b));
+  });
+  return out;
+}
+
+EvidenceInputs evidence_inputs(const torch::Tensor& v, const Space& space, const EvidenceRatios& ratios,
+                               const torch::Tensor& kappa, const KnownRows& known, const torch::Tensor& soft_odds,
+                               bool with_standardised) {
+  require_rows(v, space);
+  const Rows rows(v, space, kappa, known);
+  const auto scale = per_row(ratios.scale, v, rows.n);
+  const auto ratio = per_row(ratios.ratio, v, rows.n);
+  const auto* last = memory<float>(ratios.last, v);
+  const auto* odds = memory<float>(soft_odds, v);
+  EvidenceInputs out{torch::empty_like(v), torch::empty({rows.B, rows.n}, v.options()),
+                     with_standardised ? torch::empty_like(v) : torch::Tensor()};
+  const auto* x = v.data_ptr<float>();
+  auto* W = out.W.data_ptr<float>();
+  auto* g = out.strength.data_ptr<float>();
+  auto* z = with_standardised ? out.standardised.data_ptr<float>() : nullptr;
+#ifdef SEGRE_CUDA
+  if (v.is_cuda()) {
+    detail::evidence_cuda(on_device(rows, space, v), x, {scale, ratio, last, odds}, {W, g, z}, stream_of(v));
+    return out;
+  }
+#endif
+  const auto* offsets = space.offsets().data_ptr<int64_t>();
+  rows.for_each([&](int64_t b) {
+    const int64_t at = b * rows.S;
+    const RatioRow numbers{row_of(scale, b), row_of(ratio, b), *last, odds == nullptr ? nullptr : odds + b * rows.n};
+    evidence_row(W + at, g + b * rows.n, z == nullptr ? nullptr : z + at, x + at, offsets, rows.n, numbers, rows.kappa,
+                 rows.known(b));
   });
   return out;
 }
@@ -272,29 +402,32 @@ CrossEntropy cross_entropy(const torch::Tensor& message, const torch::Tensor& v,
                            const torch::Tensor& weight, const KnownRows& known) {
   require_rows(message, space);
   require_rows(v, space);
-  CrossEntropy out{torch::empty({v.size(0)}, v.options()), torch::empty({v.size(0)}, v.options()),
-                   torch::empty_like(v)};
-  const int64_t S = v.size(1);
-  const int64_t n = space.n_variables();
+  const Rows rows(v, space, kappa, known);
+  const auto factor = per_row(scale, v, rows.n);
   const auto labels_here = labels.contiguous();
-  const auto* m = message.data_ptr<float>();
+  const auto* beta = memory<int64_t>(labels_here, v);
+  const auto* importance = memory<float>(weight, v);
+  const auto* m = memory<float>(message, v);
+  CrossEntropy out{torch::empty({rows.B}, v.options()), torch::empty({rows.B}, v.options()), torch::empty_like(v)};
   const auto* x = v.data_ptr<float>();
-  const auto* offsets = space.offsets().data_ptr<int64_t>();
-  const PerRow factor(scale, n);
-  const KnownTable table(known, space);
-  const auto* reach = kappa.data_ptr<float>();
-  const auto* beta = labels_here.data_ptr<int64_t>();
-  const auto* importance = weight.data_ptr<float>();
   auto* loss = out.loss.data_ptr<float>();
   auto* error = out.error.data_ptr<float>();
   auto* gradient = out.gradient.data_ptr<float>();
-  parallel_for(0, v.size(0), grain(S), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      const RowLoss row = cross_entropy_row(gradient + b * S, m + b * S, x + b * S, offsets, n, factor[b], reach,
-                                            beta + b * n, importance[b], table[b]);
-      loss[b] = row.loss;
-      error[b] = row.error;
-    }
+#ifdef SEGRE_CUDA
+  if (v.is_cuda()) {
+    const auto of_variables = torch::empty({2, rows.B, rows.n}, v.options());
+    detail::cross_entropy_cuda(on_device(rows, space, v), m, x, factor, beta, importance, gradient,
+                               of_variables.data_ptr<float>(), loss, error, stream_of(v));
+    return out;
+  }
+#endif
+  const auto* offsets = space.offsets().data_ptr<int64_t>();
+  rows.for_each([&](int64_t b) {
+    const int64_t at = b * rows.S;
+    const RowLoss row = cross_entropy_row(gradient + at, m + at, x + at, offsets, rows.n, row_of(factor, b), rows.kappa,
+                                          beta + b * rows.n, importance[b], rows.known(b));
+    loss[b] = row.loss;
+    error[b] = row.error;
   });
   return out;
 }
@@ -303,18 +436,24 @@ torch::Tensor endpoint_velocity(const torch::Tensor& message, const torch::Tenso
                                 double alpha, double pull, const torch::Tensor& kappa, const KnownRows& known) {
   require_rows(message, space);
   require_rows(v, space);
+  const Rows rows(v, space, kappa, known);
+  const auto factor = static_cast<float>(scale);
+  const auto to_endpoint = static_cast<float>(alpha);
+  const auto along_v = static_cast<float>(pull);
   auto out = torch::empty_like(v);
-  const int64_t S = v.size(1);
-  const auto* m = message.data_ptr<float>();
+  const auto* m = memory<float>(message, v);
   const auto* x = v.data_ptr<float>();
+  auto* F = out.data_ptr<float>();
+#ifdef SEGRE_CUDA
+  if (v.is_cuda()) {
+    detail::endpoint_velocity_cuda(on_device(rows, space, v), m, x, factor, to_endpoint, along_v, F, stream_of(v));
+    return out;
+  }
+#endif
   const auto* offsets = space.offsets().data_ptr<int64_t>();
-  const auto* reach = kappa.data_ptr<float>();
-  auto* rows = out.data_ptr<float>();
-  const KnownTable table(known, space);
-  parallel_for(0, v.size(0), grain(S), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b)
-      velocity_row(rows + b * S, m + b * S, x + b * S, offsets, space.n_variables(), static_cast<float>(scale),
-                   static_cast<float>(alpha), static_cast<float>(pull), reach, table[b]);
+  rows.for_each([&](int64_t b) {
+    const int64_t at = b * rows.S;
+    velocity_row(F + at, m + at, x + at, offsets, rows.n, factor, to_endpoint, along_v, rows.kappa, rows.known(b));
   });
   return out;
 }

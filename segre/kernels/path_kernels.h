@@ -3,9 +3,10 @@
 #include "segre/core/rng.h"
 #include "segre/space/space.h"
 
-// Fused CPU loops of the training and sampling steps, float32. Each does in one pass over a row what its twin does in
-// several tensor operations; tests/kernels compares them. Rows are [S] with the labels of variable i at offset(i) ...
-// offset(i+1)-1, so mixed c_i need no special treatment.
+// Fused loops of the training and sampling steps, float32, on the CPU and on CUDA. Each does in one pass over a row
+// what its twin does in several tensor operations; tests/kernels compares them. Rows are [S] with the labels of
+// variable i at offset(i) ... offset(i+1)-1, so mixed c_i need no special treatment. All tensors of a call are on one
+// device. On CUDA nothing waits, and the bits of a row do not depend on the others.
 
 namespace segre::kernels {
 
@@ -16,7 +17,7 @@ struct KnownRows {
   torch::Tensor soft{};   ///< [B, S] float32, added to the evidence
 };
 
-/// Whether the kernels support tensors like this one: float32 on the CPU.
+/// Whether the kernels support tensors like this one: float32 on the CPU or, in CUDA builds, on CUDA.
 bool serves(const torch::Tensor& x);
 
 /// In place: noise[b] = a[b] u_beta + s[b] Pi0 noise[b], with u_beta = kappa_i (e_beta_i - 1/c_i); 0 for variables that
@@ -29,6 +30,26 @@ void gaussian_path_(const torch::Tensor& noise, const Space& space, const torch:
 /// Twin: lift(evidence_scale * v), with_corners.  v [B, S]; scale [B], [1] or [B, n]; kappa [n] -> [B, S].
 torch::Tensor scaled_softmax(const torch::Tensor& v, const Space& space, const torch::Tensor& scale,
                              const torch::Tensor& kappa, const KnownRows& known = {});
+
+/// The numbers of a path that evidence_inputs reads.
+struct EvidenceRatios {
+  torch::Tensor scale;  ///< [B], [1] or [B, n]: a/s^2
+  torch::Tensor ratio;  ///< likewise: a/s
+  torch::Tensor last;   ///< [1]: a/s at the decision time, the certainty of a known label
+};
+
+/// What a network is shown in the evidence form; see FieldInput.
+struct EvidenceInputs {
+  torch::Tensor W;             ///< [B, S] what scaled_softmax gives
+  torch::Tensor strength;      ///< [B, n] g = 2 (kappa_i a/s)^2, plus 2 soft_odds; with `last` if the label is known
+  torch::Tensor standardised;  ///< [B, S] e / sqrt(1 + g); for a known label g/2 (e_label - 1/c) / sqrt(1 + g)
+};
+
+/// All of it in one pass, `standardised` only if wanted. soft_odds [B, n] is undefined without soft evidence.
+/// Twin: Model::network_input, Model::strength, Model::standardised.  v [B, S]; kappa [n].
+EvidenceInputs evidence_inputs(const torch::Tensor& v, const Space& space, const EvidenceRatios& ratios,
+                               const torch::Tensor& kappa, const KnownRows& known, const torch::Tensor& soft_odds,
+                               bool with_standardised);
 
 /// Loss and gradient of the cross entropy at logits = message + scale[b] * kappa_i * v + soft, over the variables that
 /// are carried; scale as in scaled_softmax.

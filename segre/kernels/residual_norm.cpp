@@ -1,6 +1,7 @@
 #include "segre/kernels/residual_norm.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -19,24 +20,21 @@ namespace {
 
 constexpr int64_t kRows = 64;  // per task, and per partial sum of the gain's gradient
 
-// to = x + factor h, where the factor is 0 for dropped numbers; then the sum of squares.
+// to = x + factor h, where the factor is 0 for dropped numbers.
 SEGRE_MULTIVERSION
-float add_and_square(float* __restrict to, const float* __restrict x, const float* __restrict h,
-                     const float* __restrict factor, int64_t C) {
+void add_row(float* __restrict to, const float* __restrict x, const float* __restrict h, const float* __restrict factor,
+             int64_t C) {
+  for (int64_t c = 0; c < C; ++c) to[c] = x[c] + factor[c] * h[c];
+}
+
+SEGRE_MULTIVERSION
+float sum_of_squares(const float* __restrict x, int64_t C) {
   float lanes[16] = {};
   int64_t c = 0;
   for (; c + 16 <= C; c += 16)
-    for (int64_t k = 0; k < 16; ++k) {
-      const float value = x[c + k] + factor[c + k] * h[c + k];
-      to[c + k] = value;
-      lanes[k] += value * value;
-    }
+    for (int64_t k = 0; k < 16; ++k) lanes[k] += x[c + k] * x[c + k];
   float rest = 0.0f;
-  for (; c < C; ++c) {
-    const float value = x[c] + factor[c] * h[c];
-    to[c] = value;
-    rest += value * value;
-  }
+  for (; c < C; ++c) rest += x[c] * x[c];
   for (const float lane : lanes) rest += lane;
   return rest;
 }
@@ -87,6 +85,54 @@ void gated_gradient_row(float* __restrict to, const float* __restrict grad, cons
   }
 }
 
+// A bfloat16 is the upper half of a float32.
+SEGRE_MULTIVERSION
+void widen(float* __restrict to, const uint16_t* __restrict from, int64_t count) {
+  for (int64_t c = 0; c < count; ++c) to[c] = std::bit_cast<float>(static_cast<uint32_t>(from[c]) << 16);
+}
+
+// Rounds to the nearest, ties to even; not a number stays so.
+SEGRE_MULTIVERSION
+void narrow(uint16_t* __restrict to, const float* __restrict from, int64_t count) {
+  for (int64_t c = 0; c < count; ++c) {
+    const auto bits = std::bit_cast<uint32_t>(from[c]);
+    const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    to[c] = static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+  }
+}
+
+// One row at a time of a tensor [M, C], as float32: the tensor's own memory, or a copy of a bfloat16 row. A null tensor
+// has rows of zeros, which may be written and are forgotten.
+class Rows {
+ public:
+  explicit Rows(const torch::Tensor& x, int64_t C) : C_(C), copy_(x.defined() && is_single(x) ? 0 : C, 0.0f) {
+    if (!x.defined()) return;
+    if (is_single(x)) {
+      single_ = x.data_ptr<float>();
+    } else {
+      half_ = static_cast<uint16_t*>(x.data_ptr());
+    }
+  }
+  // Row r, to be read.
+  const float* read(int64_t r) {
+    if (single_ != nullptr) return single_ + r * C_;
+    if (half_ != nullptr) widen(copy_.data(), half_ + r * C_, C_);
+    return copy_.data();
+  }
+  // Room for row r; call wrote(r) when it is filled.
+  float* write(int64_t r) { return single_ != nullptr ? single_ + r * C_ : copy_.data(); }
+  void wrote(int64_t r) {
+    if (half_ != nullptr) narrow(half_ + r * C_, copy_.data(), C_);
+  }
+
+ private:
+  static bool is_single(const torch::Tensor& x) { return x.scalar_type() == torch::kFloat32; }
+  int64_t C_;
+  std::vector<float> copy_;
+  float* single_ = nullptr;
+  uint16_t* half_ = nullptr;
+};
+
 // The factors of dropout for consecutive rows.
 class Factors {
  public:
@@ -111,11 +157,11 @@ class Factors {
 
 bool has_kernels(const torch::Tensor& x) {
   if (x.dim() != 2 || x.numel() == 0) return false;
-  if (x.is_cpu()) return x.scalar_type() == torch::kFloat32;
+  if (x.scalar_type() != torch::kFloat32 && x.scalar_type() != torch::kBFloat16) return false;
 #ifdef SEGRE_CUDA
-  return x.is_cuda() && (x.scalar_type() == torch::kFloat32 || x.scalar_type() == torch::kBFloat16);
+  return x.is_cpu() || x.is_cuda();
 #else
-  return false;
+  return x.is_cpu();
 #endif
 }
 
@@ -137,20 +183,20 @@ void check_rows(const torch::Tensor& x, const torch::Tensor& h, const torch::Ten
 void residual_norm_cpu(const torch::Tensor& x, const torch::Tensor& h, const torch::Tensor& gain,
                        const Dropout& dropout, const ResidualNorm& out) {
   const int64_t C = x.size(1);
-  const std::vector<float> zeros(h.defined() ? 0 : C, 0.0f);
-  const auto* x_at = x.data_ptr<float>();
-  const auto* h_at = h.defined() ? h.data_ptr<float>() : nullptr;
-  auto* sum_at = out.sum.data_ptr<float>();
   parallel_for(0, x.size(0), kRows, [&](int64_t begin, int64_t end) {
     Factors factors(dropout, C);
-    std::vector<float> copy(h_at == nullptr ? C : 0);
+    Rows x_rows(x, C), h_rows(h, C), sum_rows(out.sum, C), y_rows(out.y, C);
     for (int64_t r = begin; r < end; ++r) {
-      const int64_t at = r * C;
-      float* to = h_at == nullptr ? copy.data() : sum_at + at;  // without h the sum is x itself
-      const float squares = add_and_square(to, x_at + at, h_at == nullptr ? zeros.data() : h_at + at, factors.of(r), C);
-      const float scale = 1.0f / std::sqrt(squares / static_cast<float>(C) + static_cast<float>(kNormEpsilon));
+      if (h.defined()) {  // without h the sum is x itself
+        add_row(sum_rows.write(r), x_rows.read(r), h_rows.read(r), factors.of(r), C);
+        sum_rows.wrote(r);
+      }
+      const float* sum = sum_rows.read(r);  // as the backward pass will find it
+      const float scale =
+          1.0f / std::sqrt(sum_of_squares(sum, C) / static_cast<float>(C) + static_cast<float>(kNormEpsilon));
       out.scale.data_ptr<float>()[r] = scale;
-      scale_row(out.y.data_ptr<float>() + at, to, gain.data_ptr<float>(), scale, C);
+      scale_row(y_rows.write(r), sum, gain.data_ptr<float>(), scale, C);
+      y_rows.wrote(r);
     }
   });
 }
@@ -163,25 +209,46 @@ ResidualNormGradients gradients_cpu(const torch::Tensor& grad_sum, const torch::
   const int64_t n_parts = (M + kRows - 1) / kRows;
   ResidualNormGradients out{torch::empty_like(grad_y), has_h ? torch::empty_like(grad_y) : torch::Tensor(), {}};
   const auto partial = torch::zeros({n_parts, C}, gain.options().requires_grad(false));
-  const std::vector<float> zeros(grad_sum.defined() ? 0 : C, 0.0f);
   parallel_for(0, n_parts, 1, [&](int64_t begin, int64_t end) {
     Factors factors(dropout, C);
-    std::vector<float> ignored(has_h ? 0 : C);
+    Rows sums(forward.sum, C), of_sum(grad_sum, C), of_y(grad_y, C), of_x(out.x, C), of_h(out.h, C);
     for (int64_t r = begin * kRows; r < std::min(M, end * kRows); ++r) {
-      const int64_t at = r * C;
       const float scale = forward.scale.data_ptr<float>()[r];
-      const float* dy = grad_y.data_ptr<float>() + at;
-      const float* sum = forward.sum.data_ptr<float>() + at;
+      const float* dy = of_y.read(r);
+      const float* sum = sums.read(r);
       const float* g = gain.data_ptr<float>();
       const float along = sum_of_products(dy, sum, g, C) * scale / static_cast<float>(C);
-      row_gradients(out.x.data_ptr<float>() + at, has_h ? out.h.data_ptr<float>() + at : ignored.data(),
-                    partial.data_ptr<float>() + r / kRows * C,
-                    grad_sum.defined() ? grad_sum.data_ptr<float>() + at : zeros.data(), dy, sum, g, factors.of(r),
-                    scale, along, C);
+      row_gradients(of_x.write(r), of_h.write(r), partial.data_ptr<float>() + r / kRows * C, of_sum.read(r), dy, sum, g,
+                    factors.of(r), scale, along, C);
+      of_x.wrote(r);
+      of_h.wrote(r);
     }
   });
   out.gain = partial.sum(0);
   return out;
+}
+
+// The rows of a gate on the CPU.
+void gated_cpu(const torch::Tensor& u, const torch::Tensor& out) {
+  const int64_t F = out.size(1);
+  parallel_for(0, u.size(0), kRows, [&](int64_t begin, int64_t end) {
+    Rows from(u, 2 * F), to(out, F);
+    for (int64_t r = begin; r < end; ++r) {
+      gated_row(to.write(r), from.read(r), F);
+      to.wrote(r);
+    }
+  });
+}
+
+void gated_gradient_cpu(const torch::Tensor& grad, const torch::Tensor& u, const torch::Tensor& out) {
+  const int64_t F = grad.size(1);
+  parallel_for(0, u.size(0), kRows, [&](int64_t begin, int64_t end) {
+    Rows of_out(grad, F), from(u, 2 * F), to(out, 2 * F);
+    for (int64_t r = begin; r < end; ++r) {
+      gated_gradient_row(to.write(r), of_out.read(r), from.read(r), F);
+      to.wrote(r);
+    }
+  });
 }
 
 #ifdef SEGRE_CUDA
@@ -200,23 +267,29 @@ bool is_half(const torch::Tensor& x) { return x.scalar_type() == torch::kBFloat1
 }  // namespace
 
 bool rows_serve(const torch::Tensor& x) {
-  return has_kernels(x) && (x.is_cpu() || (x.size(1) <= detail::kMaxRowChannels && x.size(1) % 4 == 0));
+  if (!has_kernels(x)) return false;
+  return x.is_cpu() || (x.size(1) <= detail::kMaxRowChannels && x.size(1) % 8 == 0);
 }
 
-bool gate_serves(const torch::Tensor& u) { return has_kernels(u) && (u.is_cpu() || u.size(1) % 8 == 0); }
+bool gate_serves(const torch::Tensor& u) { return has_kernels(u) && (u.is_cpu() || u.size(1) % 16 == 0); }
 
 ResidualNorm residual_norm(const torch::Tensor& x, const torch::Tensor& h, const torch::Tensor& gain,
                            const Dropout& dropout) {
   check_rows(x, h, gain);
-  ResidualNorm out{h.defined() ? torch::empty_like(x) : x, torch::empty_like(x),
-                   torch::empty({x.size(0)}, x.options().dtype(torch::kFloat32))};
+  ResidualNorm out{h.defined() ? torch::empty_like(x) : x,
+                   torch::empty_like(x),
+                   torch::empty({x.size(0)}, x.options().dtype(torch::kFloat32)),
+                   {}};
   if (x.device().is_cpu()) {
     residual_norm_cpu(x, h, gain, dropout, out);
     return out;
   }
 #ifdef SEGRE_CUDA
+  if (dropout.share > 0.0)
+    out.kept = torch::empty({x.size(0), x.size(1) / 8}, x.options().dtype(torch::kUInt8).requires_grad(false));
   detail::residual_norm_cuda(at(x), at(h), gain.data_ptr<float>(), at(out.sum), at(out.y), out.scale.data_ptr<float>(),
-                             x.size(0), x.size(1), rows_of(dropout), is_half(x), stream_of(x));
+                             static_cast<uint8_t*>(at(out.kept)), x.size(0), x.size(1), rows_of(dropout), is_half(x),
+                             stream_of(x));
 #endif
   return out;
 }
@@ -230,10 +303,10 @@ ResidualNormGradients residual_norm_gradients(const torch::Tensor& grad_sum, con
 #ifdef SEGRE_CUDA
   const auto partial =
       torch::empty({detail::residual_norm_blocks(grad_y.size(0)), grad_y.size(1)}, gain.options().requires_grad(false));
-  detail::residual_norm_gradients_cuda(at(grad_sum), at(grad_y), at(forward.sum), forward.scale.data_ptr<float>(),
-                                       gain.data_ptr<float>(), at(out.x), at(out.h), partial.data_ptr<float>(),
-                                       out.gain.data_ptr<float>(), grad_y.size(0), grad_y.size(1), rows_of(dropout),
-                                       is_half(grad_y), stream_of(grad_y));
+  detail::residual_norm_gradients_cuda(
+      at(grad_sum), at(grad_y), at(forward.sum), forward.scale.data_ptr<float>(), gain.data_ptr<float>(), at(out.x),
+      at(out.h), partial.data_ptr<float>(), out.gain.data_ptr<float>(), static_cast<const uint8_t*>(at(forward.kept)),
+      static_cast<float>(dropout.share), grad_y.size(0), grad_y.size(1), is_half(grad_y), stream_of(grad_y));
 #endif
   return out;
 }
@@ -259,10 +332,7 @@ torch::Tensor gated(const torch::Tensor& u) {
   const int64_t F = u.size(1) / 2;
   auto out = torch::empty({u.size(0), F}, u.options().requires_grad(false));
   if (u.device().is_cpu()) {
-    parallel_for(0, u.size(0), kRows, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r)
-        gated_row(out.data_ptr<float>() + r * F, u.data_ptr<float>() + 2 * r * F, F);
-    });
+    gated_cpu(u, out);
     return out;
   }
 #ifdef SEGRE_CUDA
@@ -272,18 +342,13 @@ torch::Tensor gated(const torch::Tensor& u) {
 }
 
 torch::Tensor gated_gradient(const torch::Tensor& grad, const torch::Tensor& u) {
-  const int64_t F = u.size(1) / 2;
   auto out = torch::empty_like(u);
   if (u.device().is_cpu()) {
-    parallel_for(0, u.size(0), kRows, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r)
-        gated_gradient_row(out.data_ptr<float>() + 2 * r * F, grad.data_ptr<float>() + r * F,
-                           u.data_ptr<float>() + 2 * r * F, F);
-    });
+    gated_gradient_cpu(grad, u, out);
     return out;
   }
 #ifdef SEGRE_CUDA
-  detail::gated_gradient_cuda(at(grad), at(u), at(out), u.size(0), F, is_half(u), stream_of(u));
+  detail::gated_gradient_cuda(at(grad), at(u), at(out), u.size(0), u.size(1) / 2, is_half(u), stream_of(u));
 #endif
   return out;
 }

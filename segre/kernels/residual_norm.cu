@@ -1,5 +1,6 @@
-// CUDA twins of residual_norm.cpp. A warp works on a row at a time and keeps it in registers: each lane has packs of
-// four neighbouring channels, which is also what one Philox block decides about.
+// CUDA twins of residual_norm.cpp. A group of L lanes works on a row at a time; each lane has N packs of eight
+// neighbouring channels in registers. Every number of a row is requested before the first is used, which is what keeps
+// the memory busy.
 
 #include "segre/core/philox.h"
 #include "segre/kernels/cuda_parts.cuh"
@@ -10,145 +11,210 @@ namespace {
 
 using cuda::bf16;
 
-constexpr int kWarp = 32;
-constexpr int kWarps = 8;  // per block
-constexpr int kPack = 4;   // channels
+constexpr int kThreads = 256;  // per block
+constexpr int kPack = 8;       // channels
 constexpr float kEpsilon = 1e-6f;
 
-__device__ inline float4 load4(const float* at) { return *reinterpret_cast<const float4*>(at); }
-__device__ inline float4 load4(const bf16* at) {
-  const uint2 raw = *reinterpret_cast<const uint2*>(at);
-  return make_float4(__uint_as_float(raw.x << 16), __uint_as_float(raw.x & 0xffff0000u), __uint_as_float(raw.y << 16),
-                     __uint_as_float(raw.y & 0xffff0000u));
-}
-__device__ inline void store4(float* at, float4 value) { *reinterpret_cast<float4*>(at) = value; }
-__device__ inline void store4(bf16* at, float4 value) {
-  const __nv_bfloat162 low = __floats2bfloat162_rn(value.x, value.y);
-  const __nv_bfloat162 high = __floats2bfloat162_rn(value.z, value.w);
-  *reinterpret_cast<uint2*>(at) =
-      make_uint2(*reinterpret_cast<const unsigned*>(&low), *reinterpret_cast<const unsigned*>(&high));
-}
-// What a number becomes when it is stored and read again.
 template <class T>
-__device__ inline float4 rounded(float4 value) {
-  if constexpr (std::is_same_v<T, float>) {
-    return value;
-  } else {
-    return make_float4(__bfloat162float(__float2bfloat16_rn(value.x)), __bfloat162float(__float2bfloat16_rn(value.y)),
-                       __bfloat162float(__float2bfloat16_rn(value.z)), __bfloat162float(__float2bfloat16_rn(value.w)));
-  }
+using Pack = cuda::Pack<T, kPack>;
+
+template <class T>
+__device__ inline void read(const T* at, float (&to)[kPack]) {
+  cuda::load<T, kPack>(at).unpack(to);
+}
+template <class T>
+__device__ inline void write(T* at, const float (&from)[kPack]) {
+  Pack<T> pack;
+  pack.pack(from);
+  cuda::store<T, kPack>(at, pack);
 }
 
-__device__ inline float4 times(float4 a, float4 b) { return make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w); }
-__device__ inline float4 times(float4 a, float b) { return make_float4(a.x * b, a.y * b, a.z * b, a.w * b); }
-__device__ inline float4 plus(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
-__device__ inline float sum_of(float4 a) { return (a.x + a.y) + (a.z + a.w); }
-
-__device__ inline float warp_sum(float value) {
+// The sum over the L lanes of a row, each lane adding in the same order.
+template <int L>
+__device__ inline float row_sum(float value) {
 #pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+  for (int offset = L / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
   return value;
 }
 
-// The factors of four numbers from number `first`, a multiple of four.
-__device__ inline float4 factors_of(const DropoutRows& dropout, uint64_t first) {
-  if (dropout.share == 0.0f) return make_float4(1.0f, 1.0f, 1.0f, 1.0f);
-  const auto block = philox::block(dropout.seed, dropout.stream, first / 4);
-  const float kept = 1.0f / (1.0f - dropout.share);
-  const auto factor = [&](uint32_t word) { return philox::uniform(word) < dropout.share ? 0.0f : kept; };
-  return make_float4(factor(block.word[0]), factor(block.word[1]), factor(block.word[2]), factor(block.word[3]));
+// A bit for each of eight numbers from number `first`, a multiple of eight: whether it is kept.
+__device__ inline unsigned kept_of(const DropoutRows& dropout, uint64_t first) {
+  unsigned bits = 0;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const auto block = philox::block(dropout.seed, dropout.stream, first / 4 + half);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) bits |= (philox::uniform(block.word[k]) < dropout.share ? 0u : 1u) << (4 * half + k);
+  }
+  return bits;
 }
 
 __device__ inline uint64_t first_number(const DropoutRows& dropout, int64_t row, int channels) {
   return dropout.share == 0.0f ? 0 : static_cast<uint64_t>(*dropout.first_row + row) * static_cast<uint64_t>(channels);
 }
 
-template <class T, int N>
-__global__ void __launch_bounds__(kWarps* kWarp)
-    norm_kernel(const T* x, const T* h, const float* gain, T* sum, T* y, float* scale_out, int64_t rows, int channels,
-                DropoutRows dropout) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int64_t step = int64_t{gridDim.x} * kWarps;
-  for (int64_t r = int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp; r < rows; r += step) {
-    const uint64_t first = first_number(dropout, r, channels);
-    float4 value[N];
+// Where a thread works: rows `row`, row + step, ..., channels channel(k) for k < N. Lanes past the last channel take
+// part in the sums only.
+template <int L>
+struct Place {
+  int lane = static_cast<int>(threadIdx.x) % L;
+  int group = static_cast<int>(threadIdx.x) / L;
+  int64_t row = int64_t{blockIdx.x} * (kThreads / L) + group;
+  int64_t step = int64_t{gridDim.x} * (kThreads / L);
+  __device__ int channel(int k) const { return (k * L + lane) * kPack; }
+};
+
+// Adds dropout(h) to value and stores the sum; value becomes what is read from there.
+template <class T>
+__device__ inline void add_branch(float (&value)[kPack], const Pack<T>& h, T* sum, unsigned kept, float factor) {
+  float branch[kPack];
+  h.unpack(branch);
+#pragma unroll
+  for (int j = 0; j < kPack; ++j) value[j] += (kept >> j & 1u) != 0u ? branch[j] * factor : 0.0f;
+  Pack<T> pack;
+  pack.pack(value);
+  cuda::store<T, kPack>(sum, pack);
+  pack.unpack(value);
+}
+
+template <class T, int L, int N>
+__global__ void __launch_bounds__(kThreads)
+    norm_kernel(const T* x, const T* h, const float* gain, T* sum, T* y, float* scale_out, uint8_t* kept_out,
+                int64_t rows, int channels, DropoutRows dropout) {
+  const Place<L> place;
+  const float factor = 1.0f / (1.0f - dropout.share);
+  // All lanes of a warp make the same number of turns, as their sums need each other.
+  for (int64_t first_row = place.row - place.group; first_row < rows; first_row += place.step) {
+    const int64_t r = first_row + place.group;
+    Pack<T> seen[N], branch[N];
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const int c = place.channel(k);
+      if (r >= rows || c >= channels) continue;
+      seen[k] = cuda::load<T, kPack>(x + r * channels + c);
+      if (h != nullptr) branch[k] = cuda::load<T, kPack>(h + r * channels + c);
+    }
+    float value[N][kPack];
     float squares = 0.0f;
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-      const int c = (k * kWarp + lane) * kPack;
-      if (c >= channels) continue;
-      const int64_t at = r * channels + c;
-      value[k] = load4(x + at);
+      const int c = place.channel(k);
+      if (r >= rows || c >= channels) continue;
+      seen[k].unpack(value[k]);
       if (h != nullptr) {
-        value[k] = rounded<T>(plus(value[k], times(load4(h + at), factors_of(dropout, first + c))));
-        store4(sum + at, value[k]);
+        unsigned kept = 0xffu;
+        if (dropout.share > 0.0f) {
+          kept = kept_of(dropout, first_number(dropout, r, channels) + c);
+          kept_out[(r * channels + c) / kPack] = static_cast<uint8_t>(kept);
+        }
+        add_branch<T>(value[k], branch[k], sum + r * channels + c, kept, factor);
       }
-      squares += sum_of(times(value[k], value[k]));
+#pragma unroll
+      for (int j = 0; j < kPack; ++j) squares = fmaf(value[k][j], value[k][j], squares);
     }
-    const float scale = rsqrtf(warp_sum(squares) / static_cast<float>(channels) + kEpsilon);
-    if (lane == 0) scale_out[r] = scale;
+    const float scale = rsqrtf(row_sum<L>(squares) / static_cast<float>(channels) + kEpsilon);
+    if (r >= rows) continue;
+    if (place.lane == 0) scale_out[r] = scale;
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-      const int c = (k * kWarp + lane) * kPack;
-      if (c < channels) store4(y + r * channels + c, times(times(value[k], scale), load4(gain + c)));
+      const int c = place.channel(k);
+      if (c >= channels) continue;
+      float weight[kPack];
+      read(gain + c, weight);
+#pragma unroll
+      for (int j = 0; j < kPack; ++j) value[k][j] *= scale * weight[j];
+      write(y + r * channels + c, value[k]);
     }
   }
 }
 
-// Each warp sums the gain's gradient over its rows in registers; the block's warps are added in shared memory.
-template <class T, int N>
-__global__ void __launch_bounds__(kWarps* kWarp)
-    gradients_kernel(const T* grad_sum, const T* grad_y, const T* sum, const float* scale_in, const float* gain,
-                     T* grad_x, T* grad_h, float* partial, int64_t rows, int channels, DropoutRows dropout) {
-  __shared__ float shared[kWarps][kWarp * kPack];
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int64_t step = int64_t{gridDim.x} * kWarps;
-  const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  float4 total[N];
-#pragma unroll
-  for (int k = 0; k < N; ++k) total[k] = zero;
-  for (int64_t r = int64_t{blockIdx.x} * kWarps + warp; r < rows; r += step) {
-    const uint64_t first = first_number(dropout, r, channels);
-    const float scale = scale_in[r];
-    float4 normal[N];
-    float4 slope[N];
-    float along = 0.0f;
-#pragma unroll
-    for (int k = 0; k < N; ++k) {
-      const int c = (k * kWarp + lane) * kPack;
-      if (c >= channels) continue;
-      const int64_t at = r * channels + c;
-      normal[k] = times(load4(sum + at), scale);
-      const float4 grad = load4(grad_y + at);
-      total[k] = plus(total[k], times(grad, normal[k]));
-      slope[k] = times(grad, load4(gain + c));
-      along += sum_of(times(slope[k], normal[k]));
-    }
-    along = warp_sum(along) / static_cast<float>(channels);
-#pragma unroll
-    for (int k = 0; k < N; ++k) {
-      const int c = (k * kWarp + lane) * kPack;
-      if (c >= channels) continue;
-      const int64_t at = r * channels + c;
-      float4 value = times(plus(slope[k], times(normal[k], -along)), scale);
-      if (grad_sum != nullptr) value = plus(value, load4(grad_sum + at));
-      store4(grad_x + at, value);
-      if (grad_h != nullptr) store4(grad_h + at, times(value, factors_of(dropout, first + c)));
-    }
-  }
+// partial[block] = the sum of `total` over the block's groups, in their order.
+template <int L, int N>
+__device__ inline void store_gain(const Place<L>& place, const float (&total)[N][kPack], float* partial, int channels) {
+  constexpr int kWide = L * kPack;
+  __shared__ __align__(16) float shared[kThreads / L][kWide];
 #pragma unroll
   for (int k = 0; k < N; ++k) {
     __syncthreads();
-    *reinterpret_cast<float4*>(&shared[warp][lane * kPack]) = total[k];
+    cuda::store<float, kPack>(&shared[place.group][place.lane * kPack], [&] {
+      Pack<float> pack;
+      pack.pack(total[k]);
+      return pack;
+    }());
     __syncthreads();
-    const int c = static_cast<int>(threadIdx.x);
-    if (c < kWarp * kPack && k * kWarp * kPack + c < channels) {
+    for (int c = static_cast<int>(threadIdx.x); c < kWide && k * kWide + c < channels; c += kThreads) {
       float all = 0.0f;
-      for (int w = 0; w < kWarps; ++w) all += shared[w][c];
-      partial[int64_t{blockIdx.x} * channels + k * kWarp * kPack + c] = all;
+      for (int g = 0; g < kThreads / L; ++g) all += shared[g][c];
+      partial[int64_t{blockIdx.x} * channels + k * kWide + c] = all;
     }
   }
+}
+
+// Each group sums the gain's gradient over its rows in registers.
+template <class T, int L, int N>
+__global__ void __launch_bounds__(kThreads, N <= 3 ? 2 : 1)
+    gradients_kernel(const T* grad_sum, const T* grad_y, const T* sum, const float* scale_in, const float* gain,
+                     T* grad_x, T* grad_h, float* partial, const uint8_t* kept_in, float share, int64_t rows,
+                     int channels) {
+  const Place<L> place;
+  const float factor = 1.0f / (1.0f - share);
+  float total[N][kPack] = {};
+  for (int64_t first_row = place.row - place.group; first_row < rows; first_row += place.step) {
+    const int64_t r = first_row + place.group;
+    Pack<T> of_y[N], of_sum[N], stream[N];
+    unsigned kept[N];
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const int c = place.channel(k);
+      if (r >= rows || c >= channels) continue;
+      const int64_t at = r * channels + c;
+      of_y[k] = cuda::load<T, kPack>(grad_y + at);
+      stream[k] = cuda::load<T, kPack>(sum + at);
+      if (grad_sum != nullptr) of_sum[k] = cuda::load<T, kPack>(grad_sum + at);
+      kept[k] = kept_in != nullptr ? kept_in[at / kPack] : 0xffu;
+    }
+    const float scale = r < rows ? scale_in[r] : 0.0f;
+    float along = 0.0f;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const int c = place.channel(k);
+      if (r >= rows || c >= channels) continue;
+      float grad[kPack], value[kPack], weight[kPack];
+      of_y[k].unpack(grad);
+      stream[k].unpack(value);
+      read(gain + c, weight);
+#pragma unroll
+      for (int j = 0; j < kPack; ++j) {
+        const float product = grad[j] * (value[j] * scale);
+        total[k][j] += product;
+        along = fmaf(product, weight[j], along);
+      }
+    }
+    along = row_sum<L>(along) / static_cast<float>(channels);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const int c = place.channel(k);
+      if (r >= rows || c >= channels) continue;
+      const int64_t at = r * channels + c;
+      float grad[kPack], value[kPack], weight[kPack];
+      of_y[k].unpack(grad);
+      stream[k].unpack(value);
+      read(gain + c, weight);
+#pragma unroll
+      for (int j = 0; j < kPack; ++j) grad[j] = scale * fmaf(grad[j], weight[j], -(value[j] * scale) * along);
+      if (grad_sum != nullptr) {
+        of_sum[k].unpack(value);
+#pragma unroll
+        for (int j = 0; j < kPack; ++j) grad[j] += value[j];
+      }
+      write(grad_x + at, grad);
+      if (grad_h == nullptr) continue;
+#pragma unroll
+      for (int j = 0; j < kPack; ++j) grad[j] = (kept[k] >> j & 1u) != 0u ? grad[j] * factor : 0.0f;
+      write(grad_h + at, grad);
+    }
+  }
+  store_gain<L, N>(place, total, partial, channels);
 }
 
 __global__ void __launch_bounds__(1024) sum_gain_kernel(const float* partial, float* sum, int count, int channels) {
@@ -157,94 +223,105 @@ __global__ void __launch_bounds__(1024) sum_gain_kernel(const float* partial, fl
 
 __device__ inline float sigmoid(float x) { return 1.0f / (1.0f + __expf(-x)); }
 
+// Pack p of [M, F] starts at number `at` of the first half of its row of u [M, 2 F].
+__device__ inline int64_t in_first_half(int64_t p, int width) {
+  const int64_t r = p / (width / kPack);
+  return 2 * r * width + (p - r * (width / kPack)) * kPack;
+}
+
 template <class T>
-__global__ void __launch_bounds__(256) gated_kernel(const T* u, T* out, int64_t packs, int width) {
-  const int per_row = width / kPack;
-  for (int64_t p = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; p < packs; p += int64_t{gridDim.x} * blockDim.x) {
-    const int64_t r = p / per_row;
-    const int64_t at = 2 * r * width + (p - r * per_row) * kPack;
-    const float4 a = load4(u + at);
-    const float4 b = load4(u + at + width);
-    store4(out + p * kPack, make_float4(a.x * sigmoid(a.x) * b.x, a.y * sigmoid(a.y) * b.y, a.z * sigmoid(a.z) * b.z,
-                                        a.w * sigmoid(a.w) * b.w));
+__global__ void __launch_bounds__(kThreads) gated_kernel(const T* u, T* out, int64_t packs, int width) {
+  for (int64_t p = int64_t{blockIdx.x} * kThreads + threadIdx.x; p < packs; p += int64_t{gridDim.x} * kThreads) {
+    const int64_t at = in_first_half(p, width);
+    float a[kPack], b[kPack];
+    read(u + at, a);
+    read(u + at + width, b);
+#pragma unroll
+    for (int j = 0; j < kPack; ++j) a[j] *= sigmoid(a[j]) * b[j];
+    write(out + p * kPack, a);
   }
 }
 
-__device__ inline void gate_slopes(float a, float b, float grad, float& to_a, float& to_b) {
-  const float s = sigmoid(a);
-  const float silu = a * s;
-  to_a = grad * b * (s + silu * (1.0f - s));
-  to_b = grad * silu;
-}
-
 template <class T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(kThreads)
     gated_gradient_kernel(const T* grad, const T* u, T* grad_u, int64_t packs, int width) {
-  const int per_row = width / kPack;
-  for (int64_t p = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; p < packs; p += int64_t{gridDim.x} * blockDim.x) {
-    const int64_t r = p / per_row;
-    const int64_t at = 2 * r * width + (p - r * per_row) * kPack;
-    const float4 a = load4(u + at);
-    const float4 b = load4(u + at + width);
-    const float4 g = load4(grad + p * kPack);
-    float4 to_a, to_b;
-    gate_slopes(a.x, b.x, g.x, to_a.x, to_b.x);
-    gate_slopes(a.y, b.y, g.y, to_a.y, to_b.y);
-    gate_slopes(a.z, b.z, g.z, to_a.z, to_b.z);
-    gate_slopes(a.w, b.w, g.w, to_a.w, to_b.w);
-    store4(grad_u + at, to_a);
-    store4(grad_u + at + width, to_b);
+  for (int64_t p = int64_t{blockIdx.x} * kThreads + threadIdx.x; p < packs; p += int64_t{gridDim.x} * kThreads) {
+    const int64_t at = in_first_half(p, width);
+    float a[kPack], b[kPack], g[kPack];
+    read(u + at, a);
+    read(u + at + width, b);
+    read(grad + p * kPack, g);
+#pragma unroll
+    for (int j = 0; j < kPack; ++j) {
+      const float s = sigmoid(a[j]);
+      const float silu = a[j] * s;
+      a[j] = g[j] * b[j] * (s + silu * (1.0f - s));
+      b[j] = g[j] * silu;
+    }
+    write(grad_u + at, a);
+    write(grad_u + at + width, b);
   }
 }
 
-// Calls run(T{}, integral_constant N) with N packs per lane, enough for the channels.
+// Calls run(T{}, integral_constant L, integral_constant N) with a shape that leaves few lanes idle.
 template <class Run>
 void dispatch_rows(bool half, int64_t channels, const Run& run) {
   cuda::dispatch(half, false, [&](auto type, auto) {
-    const int64_t packs = (channels + kWarp * kPack - 1) / (kWarp * kPack);
-    if (packs <= 1) return run(type, std::integral_constant<int, 1>{});
-    if (packs <= 2) return run(type, std::integral_constant<int, 2>{});
-    if (packs <= 3) return run(type, std::integral_constant<int, 3>{});
-    if (packs <= 4) return run(type, std::integral_constant<int, 4>{});
-    if (packs <= 8) return run(type, std::integral_constant<int, 8>{});
-    return run(type, std::integral_constant<int, 16>{});
+    const auto with = [&](auto lanes, auto packs) { run(type, lanes, packs); };
+    const int64_t packs = channels / kPack;
+    constexpr std::integral_constant<int, 1> one{};
+    constexpr std::integral_constant<int, 2> two{};
+    constexpr std::integral_constant<int, 3> three{};
+    constexpr std::integral_constant<int, 4> four{};
+    constexpr std::integral_constant<int, 8> eight{};
+    constexpr std::integral_constant<int, 16> half_warp{};
+    constexpr std::integral_constant<int, 32> warp{};
+    if (packs <= 16) return with(half_warp, one);
+    if (packs <= 32) return with(warp, one);
+    if (packs <= 48) return with(half_warp, three);
+    if (packs <= 64) return with(warp, two);
+    if (packs <= 96) return with(warp, three);
+    if (packs <= 128) return with(warp, four);
+    return with(warp, eight);
   });
 }
 
 unsigned grid_of(int64_t packs) {
   constexpr int64_t kMost = 16 * 132;
-  const int64_t wanted = (packs + 255) / 256;
+  const int64_t wanted = (packs + kThreads - 1) / kThreads;
   return static_cast<unsigned>(wanted < kMost ? wanted : kMost);
 }
 
 }  // namespace
 
-void residual_norm_cuda(const void* x, const void* h, const float* gain, void* sum, void* y, float* scale, int64_t rows,
-                        int64_t channels, const DropoutRows& dropout, bool half, void* cuda_stream) {
+void residual_norm_cuda(const void* x, const void* h, const float* gain, void* sum, void* y, float* scale,
+                        uint8_t* kept, int64_t rows, int64_t channels, const DropoutRows& dropout, bool half,
+                        void* cuda_stream) {
   constexpr int64_t kMost = 16 * 132;
-  const int64_t wanted = (rows + kWarps - 1) / kWarps;
-  const auto grid = static_cast<unsigned>(wanted < kMost ? wanted : kMost);
-  dispatch_rows(half, channels, [&](auto type, auto packs) {
+  dispatch_rows(half, channels, [&](auto type, auto lanes, auto packs) {
     using T = decltype(type);
-    norm_kernel<T, decltype(packs)::value><<<grid, kWarps * kWarp, 0, static_cast<cudaStream_t>(cuda_stream)>>>(
-        static_cast<const T*>(x), static_cast<const T*>(h), gain, static_cast<T*>(sum), static_cast<T*>(y), scale, rows,
-        static_cast<int>(channels), dropout);
+    constexpr int L = decltype(lanes)::value;
+    const int64_t wanted = (rows * L + kThreads - 1) / kThreads;
+    const auto grid = static_cast<unsigned>(wanted < kMost ? wanted : kMost);
+    norm_kernel<T, L, decltype(packs)::value><<<grid, kThreads, 0, static_cast<cudaStream_t>(cuda_stream)>>>(
+        static_cast<const T*>(x), static_cast<const T*>(h), gain, static_cast<T*>(sum), static_cast<T*>(y), scale, kept,
+        rows, static_cast<int>(channels), dropout);
   });
   cuda::check_launch("a norm of rows");
 }
 
 void residual_norm_gradients_cuda(const void* grad_sum, const void* grad_y, const void* sum, const float* scale,
                                   const float* gain, void* grad_x, void* grad_h, float* partial, float* grad_gain,
-                                  int64_t rows, int64_t channels, const DropoutRows& dropout, bool half,
+                                  const uint8_t* kept, float share, int64_t rows, int64_t channels, bool half,
                                   void* cuda_stream) {
   const auto stream = static_cast<cudaStream_t>(cuda_stream);
   const auto blocks = static_cast<unsigned>(residual_norm_blocks(rows));
   const int C = static_cast<int>(channels);
-  dispatch_rows(half, channels, [&](auto type, auto packs) {
+  dispatch_rows(half, channels, [&](auto type, auto lanes, auto packs) {
     using T = decltype(type);
-    gradients_kernel<T, decltype(packs)::value><<<blocks, kWarps * kWarp, 0, stream>>>(
+    gradients_kernel<T, decltype(lanes)::value, decltype(packs)::value><<<blocks, kThreads, 0, stream>>>(
         static_cast<const T*>(grad_sum), static_cast<const T*>(grad_y), static_cast<const T*>(sum), scale, gain,
-        static_cast<T*>(grad_x), static_cast<T*>(grad_h), partial, rows, C, dropout);
+        static_cast<T*>(grad_x), static_cast<T*>(grad_h), partial, kept, share, rows, C);
   });
   sum_gain_kernel<<<static_cast<unsigned>((C + 31) / 32), dim3(32, 32), 0, stream>>>(partial, grad_gain,
                                                                                      static_cast<int>(blocks), C);
@@ -255,7 +332,7 @@ void gated_cuda(const void* u, void* out, int64_t rows, int64_t width, bool half
   const int64_t packs = rows * width / kPack;
   cuda::dispatch(half, false, [&](auto type, auto) {
     using T = decltype(type);
-    gated_kernel<T><<<grid_of(packs), 256, 0, static_cast<cudaStream_t>(cuda_stream)>>>(
+    gated_kernel<T><<<grid_of(packs), kThreads, 0, static_cast<cudaStream_t>(cuda_stream)>>>(
         static_cast<const T*>(u), static_cast<T*>(out), packs, static_cast<int>(width));
   });
   cuda::check_launch("a gate");
@@ -266,7 +343,7 @@ void gated_gradient_cuda(const void* grad, const void* u, void* grad_u, int64_t 
   const int64_t packs = rows * width / kPack;
   cuda::dispatch(half, false, [&](auto type, auto) {
     using T = decltype(type);
-    gated_gradient_kernel<T><<<grid_of(packs), 256, 0, static_cast<cudaStream_t>(cuda_stream)>>>(
+    gated_gradient_kernel<T><<<grid_of(packs), kThreads, 0, static_cast<cudaStream_t>(cuda_stream)>>>(
         static_cast<const T*>(grad), static_cast<const T*>(u), static_cast<T*>(grad_u), packs, static_cast<int>(width));
   });
   cuda::check_launch("the gradient of a gate");

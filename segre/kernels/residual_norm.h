@@ -17,8 +17,8 @@ struct Dropout {
 /// Keeps the scale of a row of zeros finite.
 inline constexpr double kNormEpsilon = 1e-6;
 
-/// Whether the kernels support rows [M, C]: float32 on the CPU or, in CUDA builds, float32 or bfloat16 on CUDA with a
-/// multiple of 4 channels, at most 2048.
+/// Whether the kernels support rows [M, C]: float32 or bfloat16 on the CPU or, in CUDA builds, on CUDA with a multiple
+/// of 8 channels, at most 2048.
 bool rows_serve(const torch::Tensor& x);
 
 /// sum = x + dropout(h), y = gain sum / |sum| with the root mean square as |.|. Contiguous x and h [M, C] (h may be
@@ -27,6 +27,7 @@ struct ResidualNorm {
   torch::Tensor sum;    ///< [M, C]; x itself without h
   torch::Tensor y;      ///< [M, C]
   torch::Tensor scale;  ///< [M] float32: 1 / |sum|
+  torch::Tensor kept;   ///< [M, C/8] uint8: which numbers of h were kept, a bit each; CUDA with dropout only
 };
 ResidualNorm residual_norm(const torch::Tensor& x, const torch::Tensor& h, const torch::Tensor& gain,
                            const Dropout& dropout);
@@ -45,8 +46,8 @@ ResidualNormGradients residual_norm_gradients(const torch::Tensor& grad_sum, con
 std::pair<torch::Tensor, torch::Tensor> residual_norm_plain(const torch::Tensor& x, const torch::Tensor& h,
                                                             const torch::Tensor& gain, const Dropout& dropout);
 
-/// Whether the kernels support u [M, 2 F]: float32 on the CPU or, in CUDA builds, float32 or bfloat16 on CUDA with F a
-/// multiple of 4.
+/// Whether the kernels support u [M, 2 F]: float32 or bfloat16 on the CPU or, in CUDA builds, on CUDA with F a multiple
+/// of 8.
 bool gate_serves(const torch::Tensor& u);
 
 /// silu(a) b for u = [a, b], contiguous [M, 2 F] -> [M, F]. Twin: gated_plain.

@@ -17,22 +17,23 @@ struct DropoutRows {
   const int64_t* first_row;  // on the device
 };
 
-/// h may be null; then sum is not written.
-void residual_norm_cuda(const void* x, const void* h, const float* gain, void* sum, void* y, float* scale, int64_t rows,
-                        int64_t channels, const DropoutRows& dropout, bool half, void* cuda_stream);
+/// h may be null; then sum is not written. kept is [rows, channels / 8], written if something is dropped.
+void residual_norm_cuda(const void* x, const void* h, const float* gain, void* sum, void* y, float* scale,
+                        uint8_t* kept, int64_t rows, int64_t channels, const DropoutRows& dropout, bool half,
+                        void* cuda_stream);
 
 /// Number of blocks of residual_norm_gradients_cuda.
 inline int64_t residual_norm_blocks(int64_t rows) {
-  constexpr int64_t kBlocks = 4 * 132;  // four per multiprocessor of an H100 or H200
+  constexpr int64_t kBlocks = 2 * 132;  // as many as fit on the multiprocessors of an H100 or H200
   constexpr int64_t kRowsPerBlock = 8;
   const int64_t wanted = (rows + kRowsPerBlock - 1) / kRowsPerBlock;
   return wanted < kBlocks ? wanted : kBlocks;
 }
 
-/// grad_sum and grad_h may be null. `partial` is [residual_norm_blocks, C] float32.
+/// grad_sum and grad_h may be null, and kept if nothing was dropped. `partial` is [residual_norm_blocks, C] float32.
 void residual_norm_gradients_cuda(const void* grad_sum, const void* grad_y, const void* sum, const float* scale,
                                   const float* gain, void* grad_x, void* grad_h, float* partial, float* grad_gain,
-                                  int64_t rows, int64_t channels, const DropoutRows& dropout, bool half,
+                                  const uint8_t* kept, float share, int64_t rows, int64_t channels, bool half,
                                   void* cuda_stream);
 
 void gated_cuda(const void* u, void* out, int64_t rows, int64_t width, bool half, void* cuda_stream);

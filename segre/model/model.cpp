@@ -22,6 +22,9 @@ const torch::Tensor& a_weight(const std::shared_ptr<Field>& field) {
 constexpr int64_t kTicks = 257;        // of the table that turns a/s into t
 constexpr double kLeastSpread = 1e-6;  // keeps the odds of a decided label finite
 
+// Whether the kernels give what the network is shown of v.
+bool is_fused(const torch::Tensor& v) { return kernels::serves(v) && !v.requires_grad(); }
+
 // a/s at kTicks evenly spaced times from 0 to t1.
 torch::Tensor ratios(const Path& path, double t1, torch::TensorOptions options) {
   std::vector<double> out;
@@ -71,11 +74,11 @@ torch::Tensor Model::network_input(const State& state) const {
   if (!known.nothing() && form_ != Form::evidence)
     fail_input("model.form = \"", form_ == Form::velocity ? "velocity" : "endpoint",
                "\" cannot be told what is known; train a model with model.form = \"evidence\"");
-  if (kernels::serves(v) && !v.requires_grad()) {
+  if (is_fused(v)) {
     if (form_ == Form::evidence)
       return kernels::scaled_softmax(v.contiguous(), space_, evidence_ratio(state.t).contiguous(), scales_,
                                      known_rows(known));
-    return kernels::scaled_softmax(v.contiguous(), space_, torch::ones({1}), torch::ones({space_.n_variables()}));
+    return kernels::scaled_softmax(v.contiguous(), space_, torch::ones({1}, v.options()), torch::ones_like(scales_));
   }
   const auto W = lift(space_, form_ == Form::evidence ? evidence(state) : v);
   return field_->embeds_labels() ? W : with_corners(space_, known, W);
@@ -136,10 +139,27 @@ torch::Tensor Model::standardised(const State& state, const FieldInput& input) c
 }
 
 FieldInput Model::field_input(const State& state) const {
-  FieldInput input{
-      .W = network_input(state), .t = network_time(state), .known = state.known.labels, .training = state.training};
+  const auto& known = state.known;
+  FieldInput input{.W = {}, .t = network_time(state), .known = known.labels, .training = state.training};
   const FieldReads reads = field_->reads();
-  if (reads == FieldReads::point || form_ != Form::evidence) return input;
+  const bool reads_evidence = reads != FieldReads::point && form_ == Form::evidence;
+  if (reads_evidence && is_fused(state.v)) {
+    // Corners of known labels cost nothing here, so W has them even if the network looks the labels up by itself.
+    const auto at = path_->at(state.t);
+    auto shown = kernels::evidence_inputs(state.v.contiguous(), space_,
+                                          {.scale = (at.a / at.s.square()).contiguous(),
+                                           .ratio = (at.a / at.s).contiguous(),
+                                           .last = clock_.slice(0, -1)},
+                                          scales_, known_rows(known),
+                                          known.soft.defined() ? soft_odds(known).contiguous() : torch::Tensor(),
+                                          reads == FieldReads::standardised);
+    input.W = std::move(shown.W);
+    input.strength = std::move(shown.strength);
+    input.standardised = std::move(shown.standardised);
+    return input;
+  }
+  input.W = network_input(state);
+  if (!reads_evidence) return input;
   input.strength = strength(state);
   if (reads == FieldReads::standardised) input.standardised = standardised(state, input);
   return input;

@@ -17,7 +17,7 @@ class FusedResidualNorm : public torch::autograd::Function<FusedResidualNorm> {
                              const torch::Tensor& first_row) {
     const auto out =
         kernels::residual_norm(x, h.value_or(torch::Tensor()), gain, dropout_of(share, seed, stream, first_row));
-    context->save_for_backward({out.sum, out.scale, gain, first_row});
+    context->save_for_backward({out.sum, out.scale, gain, first_row, out.kept});
     context->saved_data["h"] = h.has_value();
     context->saved_data["share"] = share;
     context->saved_data["seed"] = seed;
@@ -35,7 +35,7 @@ class FusedResidualNorm : public torch::autograd::Function<FusedResidualNorm> {
     const auto grad_sum = has_h && grads[0].defined() ? grads[0].contiguous() : torch::Tensor();
     const auto out =
         kernels::residual_norm_gradients(grad_sum, grad_y.defined() ? grad_y.contiguous() : torch::zeros_like(saved[0]),
-                                         {saved[0], {}, saved[1]}, saved[2], has_h, dropout);
+                                         {saved[0], {}, saved[1], saved[4]}, saved[2], has_h, dropout);
     const torch::Tensor none;
     if (!has_h) return {out.x, none, out.gain, none, none, none, none};
     return {out.x, out.h, out.gain, none, none, none, none};

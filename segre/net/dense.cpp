@@ -3,7 +3,6 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "segre/kernels/dense_kernels.h"
-#include "segre/kernels/path_kernels.h"
 
 namespace segre {
 namespace {
@@ -38,7 +37,7 @@ class FusedDense : public torch::autograd::Function<FusedDense> {
 torch::Tensor dense(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& shift,
                     Activation activation) {
   const bool relu = activation == Activation::relu;
-  if (kernels::serves(x)) return FusedDense::apply(x, weight, shift, relu);
+  if (x.is_cpu() && x.scalar_type() == torch::kFloat32) return FusedDense::apply(x, weight, shift, relu);
   const auto out = torch::addmm(shift, x, weight.t());
   return relu ? out.relu() : out;
 }

@@ -34,7 +34,9 @@ void declare_net_keys(ConfigSchema& schema, NetOptions& options) {
   schema.choice<NetPrecision>(
       "net.precision", &options.precision,
       {{"auto", NetPrecision::automatic}, {"float32", NetPrecision::float32}, {"bfloat16", NetPrecision::bfloat16}},
-      Later::free, "numbers of products and attention (unet, transformer); auto: bfloat16 on CUDA, float32 on the CPU");
+      Later::free,
+      "numbers of products and attention (unet, transformer, residual); auto: bfloat16 on CUDA and, if it has "
+      "instructions for them, while training on the CPU; else float32");
 }
 
 std::shared_ptr<Field> make_field(const Space& space, const NetOptions& options, uint64_t seed) {
@@ -54,13 +56,32 @@ std::string describe_net(const NetOptions& options) {
   return kind.describe ? kind.describe(options) : kind.name;
 }
 
+namespace {
+
+bool multiplies_bfloat16_fast() {
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+  return __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
 torch::ScalarType compute_type(const NetOptions& options, torch::Device device) {
-  if (options.precision == NetPrecision::bfloat16 && device.is_cpu())
-    fail_input("net.precision = \"bfloat16\" is for CUDA; on the CPU choose \"auto\" or \"float32\"");
+  if (options.precision == NetPrecision::bfloat16 && device.is_cpu() && !net_kind(options.kind).reducible_on_cpu)
+    fail_input("net.precision = \"bfloat16\" with net.kind = \"", options.kind,
+               "\" is for CUDA; on the CPU choose \"auto\" or \"float32\"");
   const bool reduced =
       options.precision == NetPrecision::bfloat16 ||
       (options.precision == NetPrecision::automatic && device.is_cuda() && net_kind(options.kind).reducible);
   return reduced ? torch::kBFloat16 : torch::kFloat32;
+}
+
+torch::ScalarType training_type(const NetOptions& options, torch::Device device) {
+  const bool reduced = options.precision == NetPrecision::automatic && device.is_cpu() &&
+                       net_kind(options.kind).reducible_on_cpu && multiplies_bfloat16_fast();
+  return reduced ? torch::kBFloat16 : compute_type(options, device);
 }
 
 }  // namespace segre

@@ -22,9 +22,10 @@ struct NetKind {
   std::function<double(const Space& space, const NetOptions& options)> count{};
   /// Describes a network with these options in a few words, "UNet with 32 channels"; if unset, its name is used.
   std::function<std::string(const NetOptions& options)> describe{};
-  bool evidence_only = false;  ///< works in the evidence form only
-  bool reducible = false;      ///< computes in bfloat16 on CUDA by default
-  bool counted = false;        ///< Field::fit finds all there is to learn
+  bool evidence_only = false;     ///< works in the evidence form only
+  bool reducible = false;         ///< computes in bfloat16 on CUDA by default
+  bool reducible_on_cpu = false;  ///< can do so on a CPU as well, and trains so if the CPU is fast at it
+  bool counted = false;           ///< Field::fit finds all there is to learn
 };
 
 /// All kinds of networks.
@@ -42,7 +43,11 @@ std::shared_ptr<Field> make_field(const Space& space, const NetOptions& options,
 /// A short human-readable description of the network.
 std::string describe_net(const NetOptions& options);
 
-/// The number type that the network computes with on a device.
+/// The number type that a trained network computes with on a device. InputError if it cannot.
 torch::ScalarType compute_type(const NetOptions& options, torch::Device device);
+
+/// The type while it is trained. With net.precision = "auto", this is bfloat16 also on CPUs with instructions for its
+/// products, which are twice as fast; weights, their averages and Adam's moments stay float32.
+torch::ScalarType training_type(const NetOptions& options, torch::Device device);
 
 }  // namespace segre

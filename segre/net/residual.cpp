@@ -36,8 +36,8 @@ double count_parameters(const Space& space, const NetOptions& options) {
 ResidualField::Affine ResidualField::affine(WeightSource& source, const std::string& name, int64_t in, int64_t out,
                                             double gain) {
   const double bound = gain / std::sqrt(static_cast<double>(in));
-  return {add_parameter(name + ".weight", source.uniform({out, in}, bound)),
-          add_parameter(name + ".bias", torch::zeros({out}))};
+  return {add_parameter(name + ".weight", source.uniform({out, in}, bound), Precision::reducible),
+          add_parameter(name + ".bias", torch::zeros({out}), Precision::reducible)};
 }
 
 ResidualField::ResidualField(const Space& space, const NetOptions& options, uint64_t seed)
@@ -85,7 +85,7 @@ torch::Tensor ResidualField::forward(const FieldInput& input) {
   std::vector<torch::Tensor> parts{shown.W, 2.0 * shown.standardised, 0.5 * shown.strength.log1p()};
   const auto first = tree_ ? tree_->forward(input) : torch::Tensor();
   if (tree_) parts.push_back(lift(space_, (input.W + kLeastProbability).log() + first));
-  const auto seen = torch::cat(parts, 1);
+  const auto seen = torch::cat(parts, 1).to(in_.weight.scalar_type());
   auto h = dense(seen, in_.weight, in_.bias, Activation::none);
   torch::Tensor branch;
   int64_t n_drops = 0;
@@ -101,7 +101,7 @@ torch::Tensor ResidualField::forward(const FieldInput& input) {
     branch = dense(dense(normal, block.up.weight, block.up.bias, Activation::relu), block.down.weight, block.down.bias,
                    Activation::none);
   }
-  const auto message = dense(next(norm_).normal, out_.weight, out_.bias, Activation::none);
+  const auto message = dense(next(norm_).normal, out_.weight, out_.bias, Activation::none).to(input.W.scalar_type());
   return tree_ ? message + spread(space_, gate_) * first : message;
 }
 
@@ -118,7 +118,9 @@ NetKind residual_kind() {
                 return concat(own.blocks, " residual blocks of width ", own.width,
                               own.tree ? " on a Chow-Liu tree" : "");
               },
-          .evidence_only = true};
+          .evidence_only = true,
+          .reducible = true,
+          .reducible_on_cpu = true};
 }
 
 }  // namespace segre

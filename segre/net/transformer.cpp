@@ -6,6 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/data/label_counts.h"
 #include "segre/net/block_ops.h"
+#include "segre/net/column_ops.h"
 #include "segre/net/label_bias.h"
 #include "segre/net/layers.h"
 #include "segre/space/blocks.h"
@@ -84,6 +85,7 @@ TransformerField::TransformerField(const Space& space, const NetOptions& options
 void TransformerField::refresh() {
   if (space_.is_uniform() || (by_block_.defined() && by_block_.device() == embedding_.device())) return;
   by_block_ = space_.variables_from_blocks(embedding_.device()).argsort();
+  space_.starts(embedding_.device());  // made now, since no copy to the device may be part of a CUDA graph
 }
 
 FieldReads TransformerField::reads() const {
@@ -114,9 +116,11 @@ torch::Tensor TransformerField::shared_tokens(const FieldInput& input) const {
   return position_.defined() ? x + position_ : x;
 }
 
-// Tokens of columns, each with its own embeddings: one batched product for all columns with c labels, with strength and
-// position as two more rows of the matrix. [B, n, width]
+// Tokens of columns, each with its own embeddings. [B, n, width] Where no kernel serves: one batched product for all
+// columns with c labels, with strength and position as two more rows of the matrix.
 torch::Tensor TransformerField::column_tokens(const FieldInput& input) const {
+  const kernels::ColumnWeights all{embedding_, evidence_, strength_, position_};
+  if (fuses_column_tokens(space_, input, all)) return fused_column_tokens(space_, input, all);
   const int64_t B = input.W.size(0);
   const int64_t d = options_.width;
   const auto type = embedding_.scalar_type();
@@ -192,6 +196,7 @@ torch::Tensor TransformerField::message(const torch::Tensor& tokens) const {
     const auto logits = torch::matmul(y, embedding_.t()).to(bias_.scalar_type());
     return rotary_ ? (logits + bias_).flatten(1) : logits.flatten(1) + bias_;
   }
+  if (fuses_column_logits(space_, y, embedding_, bias_)) return fused_column_logits(space_, y, embedding_, bias_);
   if (space_.is_uniform()) {
     const auto labels = embedding_.view({space_.n_variables(), -1, options_.width});
     return torch::bmm(y.transpose(0, 1), labels.transpose(1, 2))
@@ -277,7 +282,8 @@ NetKind transformer_kind() {
                 return concat("transformer with ", own.layers, " layers of width ", own.width);
               },
           .evidence_only = true,
-          .reducible = true};
+          .reducible = true,
+          .reducible_on_cpu = true};
 }
 
 }  // namespace segre

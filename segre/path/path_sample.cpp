@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "segre/kernels/path_kernels.h"
 #include "segre/simplex/tangent.h"
@@ -21,13 +22,23 @@ torch::Tensor per_coordinate(const Space& space, const torch::Tensor& x) {
   return x.dim() == 1 ? x.unsqueeze(1) : spread(space, x);
 }
 
+// kappa of every variable, [n]. Unlike variable_scales it copies nothing from the host, so that a CUDA graph can
+// capture it.
+torch::Tensor scales_on_device(const Space& space, const Path& path, torch::TensorOptions options) {
+  if (space.is_uniform() || options.device().is_cpu()) return variable_scales(space, path, options);
+  std::vector<torch::Tensor> parts;
+  for (const Block& block : space.blocks(options.device()))
+    parts.push_back(torch::full({block.n_variables}, path.corner_scale(block.n_labels), options));
+  return torch::cat(parts).index_select(0, space.variables_from_blocks(options.device()));
+}
+
 // The path at times t, built from standard normals [B, S], which it may overwrite.
 PathSample path_from_noise(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
                            torch::Tensor noise, WithVelocity with_velocity, const Known& known) {
   PathSample sample{labels, t, torch::ones({t.size(0)}, t.options()), std::move(noise), {}, known};
   const auto at = path.at(t);
   if (with_velocity == WithVelocity::no && kernels::serves(sample.v_t)) {
-    const auto kappa = variable_scales(space, path, t.options());
+    const auto kappa = scales_on_device(space, path, t.options());
     kernels::gaussian_path_(sample.v_t, space, labels, at.a.contiguous(), at.s.contiguous(), kappa,
                             {.marks = known.labels.defined() ? known.labels.contiguous() : known.labels});
     return sample;

@@ -36,7 +36,7 @@ enum class WithVelocity { no, yes };
 
 /// The path at times t ([B] or [B, n]) for the given labels, noise number first_item ... of the stream. The labels
 /// [B, n] int64 index memory and are not checked here: see check_labels. They may be kUnknown for variables that
-/// `known` leaves out. In float32 on the CPU this is one fused pass (kernels/path_kernels.h); elsewhere plain tensor
+/// `known` leaves out. In float32 this is one fused pass (kernels/path_kernels.h); elsewhere plain tensor
 /// operations.
 PathSample sample_path(const Space& space, const Path& path, const torch::Tensor& labels, const torch::Tensor& t,
                        const RandomStream& random, uint64_t first_item, WithVelocity with_velocity,

@@ -1,13 +1,17 @@
 #include "segre/state/patterns.h"
 
+#include "segre/kernels/draw_kernels_parts.h"
+
 namespace segre {
 namespace {
 
-// What each number of an item decides.
-enum Number { kShare, kKind, kTop, kBottom, kLeft, kRight, kSide, kInside };
-
-constexpr double kCellsShare = 0.4;                         // of the items of images and sequences
-constexpr double kHalvesShare = 0.5, kBordersShare = 0.15;  // of the remaining items of images; the rest: rectangles
+// The CUDA twin, kernels::draw_evidence, reads the same numbers.
+using kernels::detail::kBordersShare;
+using kernels::detail::kCellsShare;
+using kernels::detail::kHalvesShare;
+using kernels::detail::Number;
+using enum kernels::detail::Number;
+static_assert(KnownPatterns::kNumbers == kPatternNumbers);
 
 torch::Tensor number(const torch::Tensor& shape, Number which) { return shape.select(1, which).unsqueeze(1); }
 

@@ -20,6 +20,11 @@ class KnownPatterns {
   /// shape [B, kNumbers] and cells [B, n], uniform on [0, 1) -> [B, n] bool.
   torch::Tensor operator()(const torch::Tensor& shape, const torch::Tensor& cells) const;
 
+  Layout layout() const { return layout_; }
+  /// The grid on which the variables are: variable i in row i / width, column i % width; one row unless it is an image.
+  int64_t height() const { return height_; }
+  int64_t width() const { return width_; }
+
  private:
   torch::Tensor boxes(const torch::Tensor& shape) const;
 

@@ -7,7 +7,6 @@
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
 #include "segre/kernels/adam_kernel.h"
-#include "segre/kernels/path_kernels.h"
 
 namespace segre {
 namespace {
@@ -82,7 +81,8 @@ void Adam::update(Slot& slot, const kernels::AdamStep& step_numbers, double scal
   if (!gradient.defined()) return;
   auto scaled = gradient.to(slot.weight.scalar_type());
   if (scale != 1.0) scaled = scaled * scale;
-  const auto update = kernels::serves(slot.weight) ? kernels::adam_ : kernels::adam_plain_;
+  const bool fused = slot.weight.is_cpu() && slot.weight.scalar_type() == torch::kFloat32;
+  const auto update = fused ? kernels::adam_ : kernels::adam_plain_;
   update(slot.weight, in_layout_of(slot.weight, scaled), slot.m, slot.v, slot.average, step_numbers);
   if (!slot.parameter.is_alias_of(slot.weight)) slot.parameter.detach().copy_(slot.weight);
   slot.parameter.mutable_grad().reset();

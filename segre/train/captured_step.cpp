@@ -40,13 +40,36 @@ void for_each_input(const StepInputs& a, StepInputs& b, Fn&& fn) {
     if ((a.*member).defined()) fn(a.*member, b.*member);
 }
 
+// Inputs in one piece of memory: sending each on its own takes longer than the bytes.
+struct Packed {
+  torch::Tensor bytes{};  // [total] uint8; undefined before the first step
+  StepInputs views{};     // parts of it
+
+  // Memory for inputs of these shapes and types.
+  static Packed like(StepInputs inputs, torch::TensorOptions where) {
+    constexpr int64_t kAlignment = 64;  // more than any type or vectorised load needs
+    const auto padded = [](const torch::Tensor& x) {
+      return (static_cast<int64_t>(x.nbytes()) + kAlignment - 1) / kAlignment * kAlignment;
+    };
+    int64_t total = 0;
+    for_each_input(inputs, inputs, [&](const torch::Tensor& x, const torch::Tensor&) { total += padded(x); });
+    Packed out{torch::empty({total}, where.dtype(torch::kUInt8))};
+    int64_t at = 0;
+    for_each_input(inputs, out.views, [&](const torch::Tensor& x, torch::Tensor& view) {
+      view = out.bytes.narrow(0, at, static_cast<int64_t>(x.nbytes())).view(x.scalar_type()).view(x.sizes());
+      at += padded(x);
+    });
+    return out;
+  }
+};
+
 }  // namespace
 
 struct CapturedStep::Contents {
   Body body;
   GraphRunner runner;
-  StepInputs inputs{};                 // on the device; the graph reads them
-  StepInputs pinned[kAhead]{};         // on their way there
+  Packed inputs{};                     // on the device; the graph reads them
+  Packed pinned[kAhead]{};             // on their way there
   at::cuda::CUDAEvent sent[kAhead]{};  // when each may be overwritten
   int64_t n_steps = 0;
 
@@ -55,15 +78,12 @@ struct CapturedStep::Contents {
   void send(const StepInputs& host) {
     const auto slot = n_steps % kAhead;
     if (n_steps >= kAhead) sent[slot].synchronize();
-    for_each_input(host, pinned[slot], [](const torch::Tensor& from, torch::Tensor& to) {
-      if (!to.defined()) to = torch::empty_like(from, from.options().pinned_memory(true));
-      to.copy_(from);
-    });
-    for_each_input(pinned[slot], inputs, [&](const torch::Tensor& from, torch::Tensor& to) {
-      if (!to.defined())
-        to = torch::empty_like(from, from.options().device(runner.stream().device()).pinned_memory(false));
-      to.copy_(from, /*non_blocking=*/true);
-    });
+    Packed& on_the_way = pinned[slot];
+    if (!on_the_way.bytes.defined())
+      on_the_way = Packed::like(host, torch::TensorOptions(torch::kCPU).pinned_memory(true));
+    if (!inputs.bytes.defined()) inputs = Packed::like(host, torch::TensorOptions(runner.stream().device()));
+    for_each_input(host, on_the_way.views, [](const torch::Tensor& from, torch::Tensor& to) { to.copy_(from); });
+    inputs.bytes.copy_(on_the_way.bytes, /*non_blocking=*/true);
     sent[slot].record(runner.stream());
   }
 };
@@ -80,7 +100,7 @@ void CapturedStep::operator()(const StepInputs& host) {
   c.send(host);
   std::optional<CudnnMeasures> measures;
   if (!c.runner.is_captured()) measures.emplace();
-  c.runner.run([&c] { c.body(c.inputs); });
+  c.runner.run([&c] { c.body(c.inputs.views); });
   ++c.n_steps;
 }
 

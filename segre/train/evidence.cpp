@@ -1,12 +1,16 @@
 #include "segre/train/evidence.h"
 
+#include "segre/kernels/draw_kernels.h"
+#include "segre/kernels/draw_kernels_parts.h"
+
 namespace segre {
 namespace {
 
-// Numbers of an item after those of its pattern.
-enum Decision { kIsKnown = KnownPatterns::kNumbers, kHasOwnTimes, kIsErased, kEnd };
+// The CUDA twin, kernels::draw_evidence, reads the same numbers.
+using kernels::detail::Number;
+using enum kernels::detail::Number;
 
-torch::Tensor happens(const torch::Tensor& numbers, Decision decision, double share) {
+torch::Tensor happens(const torch::Tensor& numbers, Number decision, double share) {
   return numbers.select(1, decision) < share;
 }
 
@@ -35,16 +39,33 @@ EvidenceLaw::EvidenceLaw(const Space& space, const EvidenceOptions& options, Unk
       patterns_(space, tensors.device()) {}
 
 torch::Tensor EvidenceLaw::numbers(uint64_t first_item, int64_t count) const {
-  return fill_uniform(torch::empty({count, kEnd}), {seed_, Purpose::known_pattern}, first_item * kEnd);
+  return fill_uniform(torch::empty({count, kItemNumbers}), {seed_, Purpose::known_pattern}, first_item * kItemNumbers);
 }
 
 torch::Tensor EvidenceLaw::cells(Purpose purpose, int64_t count, const torch::Tensor& first_cell) const {
   return fill_uniform(torch::empty({count, n_}, tensors_), {seed_, purpose}, first_cell);
 }
 
+kernels::EvidencePlan EvidenceLaw::plan() const {
+  return {.tells = options_.kind != EvidenceKind::uniform,
+          .has_own_times = options_.kind == EvidenceKind::any,
+          .known = options_.known,
+          .own_times = options_.own_times,
+          .erased = options_.erased,
+          .layout = patterns_.layout(),
+          .height = patterns_.height(),
+          .width = patterns_.width(),
+          .left_out = kLeftOut,
+          .seed = seed_};
+}
+
 EvidenceLaw::Draw EvidenceLaw::operator()(const torch::Tensor& labels, const torch::Tensor& t,
                                           const torch::Tensor& numbers, const torch::Tensor& first_cell) const {
   if (is_idle()) return {.t = t};
+  if (const auto how = plan(); kernels::evidence_serves(how, t)) {
+    const auto drawn = kernels::draw_evidence(how, labels.contiguous(), t.contiguous(), numbers, first_cell);
+    return {.known = {.labels = drawn.marks}, .t = drawn.t, .plain = drawn.plain};
+  }
   const int64_t B = labels.size(0);
   const auto left_out = labels < 0;
   auto marks = torch::where(left_out, torch::full({1}, kLeftOut, labels.options()),

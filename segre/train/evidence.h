@@ -7,6 +7,10 @@
 
 namespace segre {
 
+namespace kernels {
+struct EvidencePlan;
+}
+
 /// What training tells the network besides the state of the flow. A network must be trained where it will be asked.
 enum class EvidenceKind {
   uniform,  ///< nothing: one time per item
@@ -26,8 +30,8 @@ struct EvidenceOptions {
 void declare_evidence_keys(ConfigSchema& schema, EvidenceOptions& options);
 
 /// Draws what training tells the network: a function of (seed, item), except that variables with times of their own
-/// have those of other items of the batch. All of it is tensor operations on the device, so a captured CUDA step does
-/// not need the host.
+/// have those of other items of the batch. All of it is done on the device, so a captured CUDA step does not need the
+/// host: by kernels::draw_evidence on CUDA, which gives the same bits, else by tensor operations.
 class EvidenceLaw {
  public:
   /// `unknowns`: whether labels may be kUnknown, which leaves their variables out.
@@ -52,6 +56,7 @@ class EvidenceLaw {
                   const torch::Tensor& first_cell) const;
 
  private:
+  kernels::EvidencePlan plan() const;  // for kernels::draw_evidence
   torch::Tensor cells(Purpose purpose, int64_t count, const torch::Tensor& first_cell) const;
 
   EvidenceOptions options_;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "segre/core/error.h"
+#include "segre/kernels/draw_kernels.h"
 
 namespace segre {
 namespace {
@@ -45,6 +46,11 @@ torch::Tensor TimeLaw::uniforms(const RandomStream& random, uint64_t first_item,
 
 TimeLaw::Draw TimeLaw::at(const torch::Tensor& u) const {
   if (kind_ != TimeLawKind::information) return {(u * t_max_).to(options_), torch::ones_like(u, options_)};
+  if (kernels::draws_serve(u) && options_.dtype() == torch::kFloat32) {
+    const auto drawn =
+        kernels::draw_times({sum_, mass_, t_max_, kUniformShare, kLeastInformation, reweight_}, u.contiguous());
+    return {drawn.t, drawn.weight};
+  }
   const auto known = information();
   const auto share = kUniformShare / kBins + (1.0 - kUniformShare) * known / known.sum();
   const auto [bin, within] = invert_bins(share, u);

@@ -24,7 +24,7 @@ class TimeLaw {
   /// Bins of the histogram.
   static constexpr int kBins = 64;
 
-  /// All of it is tensor operations on the device of `options`, so a captured CUDA step does not need the host.
+  /// All of it is done on the device of `options`, so a captured CUDA step does not need the host.
   TimeLaw(TimeLawKind kind, std::shared_ptr<const Path> path, double t1, bool reweight = false,
           torch::TensorOptions options = torch::kFloat32);
 
@@ -34,7 +34,8 @@ class TimeLaw {
   };
   /// Uniform numbers for one batch, items first_item ... of the stream, ascending: [count] float32 on the CPU.
   static torch::Tensor uniforms(const RandomStream& random, uint64_t first_item, int64_t count);
-  /// The times at which the law's distribution function equals u [B].
+  /// The times at which the law's distribution function equals u [B]. The information law uses kernels::draw_times on
+  /// CUDA, else tensor operations.
   Draw at(const torch::Tensor& u) const;
   /// Learns from a batch: its times and |u_beta - D|^2 at them, from the items marked by `which` [B] bool, or all. Does
   /// nothing for the uniform law, which reaches t = 1.

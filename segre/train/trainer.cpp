@@ -6,6 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
+#include "segre/core/side_work.h"
 #include "segre/space/check_labels.h"
 
 namespace segre {
@@ -188,8 +189,10 @@ void Trainer::run_on_device(const StepInputs& inputs) {
   const auto loss = (time.weight * value.loss).mean().view(1);
   losses_.index_copy_(0, inputs.counters.slice(0, 1, 2), loss);
   go_.mul_(loss.isfinite());
-  law_.learn(time.t, value.error, told.plain);
+  // Many kernels too small to fill the device; Adam leaves room for them.
+  const auto join = beside(model_.options().device(), [&] { law_.learn(time.t, value.error, told.plain); });
   adam_.step_on_device(value.gradients, inputs.numbers, go_);
+  join();
 }
 
 void Trainer::advance() {

@@ -198,9 +198,9 @@ TEST(ChooseRecipe, NetworksRaceUnderATimeLimit_Slow) {
       chosen.said, describe_net(chosen.experiment.net) + " is chosen: it has the fewest nats on held-out rows"));
 }
 
-TEST(ComputeType, IsShortOnCudaForUnetAndTransformer) {
+TEST(ComputeType, IsShortOnCudaForNetworksOfLargeProducts) {
   NetOptions net;
-  for (const std::string kind : {"unet", "transformer"}) {
+  for (const std::string kind : {"unet", "transformer", "residual"}) {
     net.kind = kind;
     EXPECT_EQ(compute_type(net, torch::kCPU), torch::kFloat32);
     EXPECT_EQ(compute_type(net, torch::kCUDA), torch::kBFloat16);
@@ -211,7 +211,24 @@ TEST(ComputeType, IsShortOnCudaForUnetAndTransformer) {
   EXPECT_EQ(compute_type(net, torch::kCUDA), torch::kFloat32);
   net.precision = NetPrecision::bfloat16;
   EXPECT_EQ(test::input_error([&] { compute_type(net, torch::kCPU); }),
-            "net.precision = \"bfloat16\" is for CUDA; on the CPU choose \"auto\" or \"float32\"");
+            "net.precision = \"bfloat16\" with net.kind = \"latent_class\" is for CUDA; on the CPU choose \"auto\" or "
+            "\"float32\"");
+}
+
+// The CPU may or may not have the instructions, so "auto" is either type there.
+TEST(ComputeType, WhileTrainingFollowsTheDevice) {
+  NetOptions net;
+  for (const std::string kind : {"transformer", "residual"}) {
+    net.kind = kind;
+    net.precision = NetPrecision::automatic;
+    EXPECT_EQ(training_type(net, torch::kCUDA), torch::kBFloat16);
+    net.precision = NetPrecision::bfloat16;
+    EXPECT_EQ(training_type(net, torch::kCPU), torch::kBFloat16);
+    net.precision = NetPrecision::float32;
+    EXPECT_EQ(training_type(net, torch::kCPU), torch::kFloat32);
+  }
+  net = {};
+  EXPECT_EQ(training_type(net, torch::kCPU), torch::kFloat32);
 }
 
 }  // namespace
