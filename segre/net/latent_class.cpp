@@ -2,6 +2,7 @@
 
 #include "segre/core/error.h"
 #include "segre/net/layers.h"
+#include "segre/net/mixture_fit.h"
 #include "segre/simplex/lift.h"
 #include "segre/space/blocks.h"
 
@@ -18,6 +19,15 @@ LatentClassField::LatentClassField(const Space& space, const NetOptions& options
   const int64_t K = options.of<LatentClassOptions>().classes;
   class_logits_ = add_parameter("class_logits", torch::zeros({K}));
   label_logits_ = add_parameter("label_logits", source.normal({K, space.n_coordinates()}));
+}
+
+void LatentClassField::fit(const DataSource& source) {
+  const int64_t K = class_logits_.size(0);
+  if (space_.n_variables() <= kOneByOne || !can_fit_mixture(source, K)) return;
+  const auto found = fit_mixture(source, K);
+  const torch::NoGradGuard no_grad;
+  class_logits_.copy_(found.class_logits);
+  label_logits_.copy_(found.label_logits);
 }
 
 int64_t LatentClassField::n_activations() const {

@@ -21,6 +21,8 @@ class LatentClassField final : public Field {
  public:
   LatentClassField(const Space& space, const NetOptions& options, uint64_t seed);
   torch::Tensor forward(const FieldInput& input) override;
+  /// Starts tables of many variables from the mixture that expectation maximisation finds; training improves on it.
+  void fit(const DataSource& source) override;
   int64_t n_activations() const override;
 
  private:
