@@ -126,10 +126,12 @@ class Segre:
             column = {name: i for i, name in enumerate(self.names)}
             with open(folder / "p.csv", newline="") as file:
                 for line in csv.DictReader(file):
-                    if line["label"] == "1":
-                        p[int(line["row"]) - 1, column[line["column"]]] = float(line["probability"])
+                    at = int(line["row"]) - 1, column[line["column"]]
+                    one = float(line["probability"]) if line["label"] == "1" else 1 - float(line["probability"])
+                    if line["label"] == "1" or np.isnan(p[at]):  # a model may know no 1 in a column of zeros
+                        p[at] = one
         if np.isnan(p[x < 0]).any():
-            sys.exit("segre complete: no probability of label 1 for some deleted cells")
+            sys.exit("segre complete: no probability of some deleted cells")
         return p
 
 

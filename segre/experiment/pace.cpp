@@ -1,9 +1,11 @@
 #include "segre/experiment/pace.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "segre/core/parallel.h"
 #include "segre/core/progress.h"
+#include "segre/net/net_kinds.h"
 
 namespace segre {
 namespace {
@@ -11,12 +13,12 @@ namespace {
 constexpr double kLeastShare = 0.3;  // minimum share of a step's time spent on its items
 
 // The shortest step of `batch` items measured within the given time, excluding the first, which allocates and plans.
-double shortest_step(const Experiment& experiment, const DataSource& source, torch::Device device, int64_t batch,
-                     double patience, const CustomField& custom) {
+double shortest_step(const Experiment& experiment, const Model& model, const DataSource& source, int64_t batch,
+                     double patience) {
   TrainOptions options = experiment.train;
   options.batch = batch;
-  Trainer trainer(make_model(experiment, source.space(), device, custom), source, options,
-                  static_cast<uint64_t>(experiment.seed), training_type(experiment.net, device));
+  Trainer trainer(model, source, options, static_cast<uint64_t>(experiment.seed),
+                  training_type(experiment.net, model.options().device()));
   const double start = now_seconds();
   trainer.step();
   double shortest = std::numeric_limits<double>::infinity();
@@ -33,13 +35,24 @@ double shortest_step(const Experiment& experiment, const DataSource& source, tor
 Pace measure_pace(const Experiment& experiment, const DataSource& source, torch::Device device, double patience,
                   const CustomField& custom) {
   constexpr int64_t kGrowth = 4;
+  // What is counted decides how long a step takes, and may take long itself: once is enough.
+  const bool counted = experiment.custom_net.empty() && net_kind(experiment.net.kind).counted;
+  std::optional<Model> fitted;
+  const auto model = [&] {
+    if (fitted) return *fitted;
+    const Model fresh = make_model(experiment, source.space(), device, custom);
+    if (!counted) return fresh;
+    fresh.field().fit(source);
+    fitted = fresh;
+    return fresh;
+  };
   // Start with one shard per thread, then grow up to the batch itself if that does not take too long.
   int64_t batch = std::min<int64_t>(experiment.train.batch, device.is_cpu() ? n_threads() : 8);
-  double seconds = shortest_step(experiment, source, device, batch, patience / 4.0, custom);
+  double seconds = shortest_step(experiment, model(), source, batch, patience / 4.0);
   double slope = seconds / static_cast<double>(batch);
   while (batch < experiment.train.batch && kGrowth * seconds < patience) {
     const int64_t more = std::min(experiment.train.batch, kGrowth * batch);
-    const double longer = shortest_step(experiment, source, device, more, patience / 4.0, custom);
+    const double longer = shortest_step(experiment, model(), source, more, patience / 4.0);
     slope = (longer - seconds) / static_cast<double>(more - batch);
     batch = more;
     seconds = longer;

@@ -72,6 +72,13 @@ bool worth_attention(const RecipeTask& task, const Experiment& transformer) {
   return false;
 }
 
+// Whether pairs of labels can be counted in a small part of the time: in the race, to measure a step, and to train.
+bool counts_pairs(const Space& space, double seconds) {
+  constexpr double kSecondsPerPair = 1e-7;  // several passes over a table of pairs in float64
+  const auto labels = static_cast<double>(space.n_coordinates());
+  return space.n_coordinates() <= kMostPaired && labels * labels * kSecondsPerPair <= 0.15 * seconds;
+}
+
 // The networks worth trying within the time.
 std::vector<Racer> racers_for(const RecipeTask& task) {
   constexpr int64_t kFewRows = 5'000;      // simple models may win below
@@ -89,8 +96,8 @@ std::vector<Racer> racers_for(const RecipeTask& task) {
   const Experiment transformer = recipe("transformer");
   if (racers.empty() || worth_attention(task, transformer)) racers.push_back({transformer, kAttentionShare});
   if (few_rows) racers.push_back({recipe("latent_class")});
-  // The tree takes next to no time; a single large network needs no race against it if there are many rows.
-  if (racers.size() > 1 && space.n_coordinates() <= kMostPaired) racers.push_back({recipe("tree"), 0.0});
+  // A single large network needs no race against the tree if there are many rows.
+  if (racers.size() > 1 && counts_pairs(space, task.seconds)) racers.push_back({recipe("tree"), 0.0});
   return racers;
 }
 

@@ -5,24 +5,31 @@
 
 #include "segre/core/error.h"
 #include "segre/io/files.h"
+#include "segre/net/net_kinds.h"
 #include "segre/report/picture.h"
 
 namespace segre {
 namespace {
 
-constexpr double kLookSeconds = 1.0;  // how often losses are fetched for the progress line
-constexpr double kMostSteps = 1e11;   // maximum under a time limit, below the maximum of train.steps
-constexpr int64_t kLogEvery = 50;     // steps per line of metrics
-constexpr int64_t kPictureEvery = 4;  // validations
+constexpr double kLookSeconds = 1.0;             // how often losses are fetched for the progress line
+constexpr int64_t kMostSteps = 100'000'000'000;  // maximum under a time limit, below the maximum of train.steps
+constexpr int64_t kLogEvery = 50;                // steps per line of metrics
+constexpr int64_t kPictureEvery = 4;             // validations
 // An evaluation costs a third of an item's training; sampling and validation are allowed half as much again.
 constexpr double kEvaluationShare = 0.5;
 const char* const kWindowName = "metrics.window";
 const char* const kSinceBest = "validations_since_best";
 static_assert(kLogEvery <= Trainer::kLossRing);
 
-int64_t steps_to_come(const Trainer& trainer, const Pace& pace, const TrainClock& clock) {
+// The most steps under a time limit: a network that is counted, not trained, needs no more than its config says.
+int64_t most_steps(const Experiment& experiment) {
+  const bool counted = experiment.custom_net.empty() && net_kind(experiment.net.kind).counted;
+  return counted ? experiment.train.steps : kMostSteps;
+}
+
+int64_t steps_to_come(const Experiment& experiment, const Trainer& trainer, const Pace& pace, const TrainClock& clock) {
   if (!clock.limited()) return trainer.options().steps - trainer.n_steps();
-  return pace.steps_within(clock.left(), trainer.options().batch);
+  return std::min(most_steps(experiment) - trainer.n_steps(), pace.steps_within(clock.left(), trainer.options().batch));
 }
 
 }  // namespace
@@ -37,7 +44,8 @@ TrainLoop::TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& t
       independent_(independent),
       clock_(clock),
       callbacks_(std::move(callbacks)),
-      expected_steps_(steps_to_come(trainer, pace, clock)),
+      most_steps_(most_steps(experiment)),
+      expected_steps_(steps_to_come(experiment, trainer, pace, clock)),
       // Plan for all steps unless there is a time limit, so a resumed run validates at the same steps.
       plan_(plan_watch(clock.limited() ? expected_steps_ : trainer.options().steps, trainer.options().batch,
                        picture_evaluations(experiment, trainer.space()))),
@@ -199,8 +207,8 @@ void TrainLoop::fit_into_time() {
   const double left = (clock_.left() - end) * (1.0 - kWatchShare * (1.0 - clock_.progress()));
   const double step = n_new() > 0 ? clock_.training() / static_cast<double>(n_new()) : expected_step_;
   const double fitting = left > 0.0 ? std::max(1.0, left / std::max(1e-9, step)) : 0.0;
-  trainer_.set_total_steps(
-      static_cast<int64_t>(std::min(kMostSteps, static_cast<double>(trainer_.n_steps()) + fitting)));
+  const double most = static_cast<double>(most_steps_);
+  trainer_.set_total_steps(static_cast<int64_t>(std::min(most, static_cast<double>(trainer_.n_steps()) + fitting)));
 }
 
 void TrainLoop::save() {

@@ -55,6 +55,7 @@ class TrainLoop {
   double independent_;
   TrainClock clock_;
   TrainCallbacks callbacks_;
+  int64_t most_steps_;  // under a time limit
   int64_t expected_steps_;
   WatchPlan plan_;
   int64_t first_step_;

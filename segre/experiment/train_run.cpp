@@ -122,9 +122,7 @@ void write_info(const RunDirectory& run, const Experiment& experiment, const Tra
 
 TrainResult train_run(Experiment experiment, const RunDirectory& directory, const TrainRunOptions& options) {
   if (options.field.make) use_custom_field(experiment, options.field);
-  // A network that is counted, not trained, needs no more steps than its config says, whatever the time.
-  const bool counted = experiment.custom_net.empty() && net_kind(experiment.net.kind).counted;
-  TrainClock clock(options.started > 0.0 ? options.started : now_seconds(), counted ? 0.0 : options.max_seconds);
+  TrainClock clock(options.started > 0.0 ? options.started : now_seconds(), options.max_seconds);
   const torch::Device device = parse_device(options.device);
   std::unique_ptr<ProcessLock> lock;
   if (std::filesystem::exists(directory.path())) lock = directory.lock();

@@ -6,6 +6,7 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include "segre/kernels/adam_segments.h"
+#include "segre/kernels/launch_parts.h"
 #endif
 
 namespace segre::kernels {
@@ -40,10 +41,6 @@ void for_each_table(const std::vector<AdamSegment>& segments, Use&& use) {
     }
     use(table);
   }
-}
-
-void* stream_of(const torch::Tensor& tensor) {
-  return c10::cuda::getCurrentCUDAStream(tensor.device().index()).stream();
 }
 
 }  // namespace

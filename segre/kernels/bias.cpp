@@ -6,10 +6,7 @@
 #include "segre/core/parallel.h"
 #include "segre/core/simd.h"
 #include "segre/kernels/bias_parts.h"
-
-#ifdef SEGRE_CUDA
-#include <c10/cuda/CUDAStream.h>
-#endif
+#include "segre/kernels/launch_parts.h"
 
 namespace segre::kernels {
 namespace {
@@ -107,8 +104,7 @@ torch::Tensor add_bias(const torch::Tensor& h, const torch::Tensor& skip, const 
   }
 #ifdef SEGRE_CUDA
   detail::add_bias_cuda(h.data_ptr(), skip.defined() ? skip.data_ptr() : nullptr, bias.data_ptr<float>(),
-                        out.data_ptr(), h.size(0), h.size(1), h.scalar_type() == torch::kBFloat16,
-                        c10::cuda::getCurrentCUDAStream(h.device().index()).stream());
+                        out.data_ptr(), h.size(0), h.size(1), h.scalar_type() == torch::kBFloat16, stream_of(h));
 #endif
   return out;
 }
@@ -121,8 +117,7 @@ torch::Tensor column_sum(const torch::Tensor& x) {
 #ifdef SEGRE_CUDA
   const auto partial = torch::empty({detail::column_sum_blocks(x.size(0), x.size(1)), x.size(1)}, options);
   detail::column_sum_cuda(x.data_ptr(), partial.data_ptr<float>(), sum.data_ptr<float>(), x.size(0), x.size(1),
-                          x.scalar_type() == torch::kBFloat16,
-                          c10::cuda::getCurrentCUDAStream(x.device().index()).stream());
+                          x.scalar_type() == torch::kBFloat16, stream_of(x));
 #endif
   return sum;
 }

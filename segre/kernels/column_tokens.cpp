@@ -4,10 +4,7 @@
 
 #include "segre/core/error.h"
 #include "segre/kernels/column_tokens_parts.h"
-
-#ifdef SEGRE_CUDA
-#include <c10/cuda/CUDAStream.h>
-#endif
+#include "segre/kernels/launch_parts.h"
 
 namespace segre::kernels {
 namespace {
@@ -56,13 +53,7 @@ void check_tokens(const ColumnAxis& axis, const torch::Tensor& tokens) {
 }
 
 #ifdef SEGRE_CUDA
-void* stream_of(const torch::Tensor& x) { return c10::cuda::getCurrentCUDAStream(x.device().index()).stream(); }
-
-void* at(const torch::Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; }
-
 float* numbers_at(const torch::Tensor& x) { return x.defined() ? x.data_ptr<float>() : nullptr; }
-
-bool is_half(const torch::Tensor& x) { return x.scalar_type() == torch::kBFloat16; }
 
 detail::ColumnSizes sizes_of(const ColumnAxis& axis, int64_t B, int64_t d) {
   return {B, axis.n_columns,  axis.n_coordinates,
@@ -75,7 +66,7 @@ detail::SeenColumns pointers_of(const ColumnsSeen& seen) {
 
 template <class Pointer>
 detail::OfColumns<Pointer> pointers_of(const ColumnWeights& weights) {
-  return {at(weights.labels), at(weights.evidence), at(weights.strength), at(weights.position)};
+  return {data_of(weights.labels), data_of(weights.evidence), data_of(weights.strength), data_of(weights.position)};
 }
 #endif
 
@@ -105,8 +96,8 @@ torch::Tensor column_tokens(const ColumnAxis& axis, const ColumnsSeen& seen, con
   auto tokens = torch::empty({B, axis.n_columns, d}, weights.labels.options().requires_grad(false));
 #ifdef SEGRE_CUDA
   if (B > 0)
-    detail::column_tokens_cuda(sizes_of(axis, B, d), pointers_of(seen), pointers_of<const void*>(weights), at(tokens),
-                               is_half(tokens), stream_of(tokens));
+    detail::column_tokens_cuda(sizes_of(axis, B, d), pointers_of(seen), pointers_of<const void*>(weights),
+                               data_of(tokens), is_half(tokens), stream_of(tokens));
 #endif
   return tokens;
 }
@@ -127,7 +118,7 @@ ColumnWeights column_tokens_gradients(const ColumnAxis& axis, const ColumnsSeen&
   const auto partial = seen.strength.defined()
                            ? torch::empty({axis.n_columns, d}, seen.strength.options().requires_grad(false))
                            : torch::Tensor();
-  detail::column_sums_cuda(sizes_of(axis, grad.size(0), d), pointers_of(seen), at(grad), pointers_of<void*>(out),
+  detail::column_sums_cuda(sizes_of(axis, grad.size(0), d), pointers_of(seen), data_of(grad), pointers_of<void*>(out),
                            numbers_at(partial), nullptr, is_half(grad), stream_of(grad));
 #endif
   return out;
@@ -141,7 +132,7 @@ torch::Tensor column_logits(const ColumnAxis& axis, const torch::Tensor& y, cons
   require(is_single(bias, {axis.n_coordinates}, y), "a bias [S] in float32", bias);
   auto logits = torch::empty({y.size(0), axis.n_coordinates}, bias.options().requires_grad(false));
 #ifdef SEGRE_CUDA
-  detail::column_logits_cuda(sizes_of(axis, y.size(0), y.size(2)), at(y), at(labels), numbers_at(bias),
+  detail::column_logits_cuda(sizes_of(axis, y.size(0), y.size(2)), data_of(y), data_of(labels), numbers_at(bias),
                              numbers_at(logits), is_half(y), stream_of(y));
 #endif
   return logits;
@@ -157,7 +148,7 @@ ColumnLogitsGradients column_logits_gradients(const ColumnAxis& axis, const torc
                             .labels = torch::empty_like(labels),
                             .bias = torch::empty({axis.n_coordinates}, grad.options().requires_grad(false))};
 #ifdef SEGRE_CUDA
-  detail::column_sums_cuda(sizes_of(axis, y.size(0), y.size(2)), pointers_of(seen), at(y),
+  detail::column_sums_cuda(sizes_of(axis, y.size(0), y.size(2)), pointers_of(seen), data_of(y),
                            pointers_of<void*>({.labels = out.labels}), nullptr, numbers_at(out.bias), is_half(y),
                            stream_of(y));
 #endif

@@ -2,10 +2,7 @@
 
 #include "segre/core/error.h"
 #include "segre/kernels/draw_kernels_parts.h"
-
-#ifdef SEGRE_CUDA
-#include <c10/cuda/CUDAStream.h>
-#endif
+#include "segre/kernels/launch_parts.h"
 
 namespace segre::kernels {
 namespace {
@@ -39,8 +36,6 @@ void check_evidence(const EvidencePlan& plan, const torch::Tensor& labels, const
 }
 
 #ifdef SEGRE_CUDA
-void* stream_of(const torch::Tensor& x) { return c10::cuda::getCurrentCUDAStream(x.device().index()).stream(); }
-
 detail::EvidenceAt pointers_of(const EvidencePlan& plan, const torch::Tensor& labels, const torch::Tensor& t,
                                const torch::Tensor& numbers, const torch::Tensor& first_cell,
                                const DrawnEvidence& out) {

@@ -2,10 +2,7 @@
 
 #include "segre/core/error.h"
 #include "segre/kernels/group_norm_parts.h"
-
-#ifdef SEGRE_CUDA
-#include <c10/cuda/CUDAStream.h>
-#endif
+#include "segre/kernels/launch_parts.h"
 
 namespace segre::kernels {
 namespace {
@@ -51,7 +48,6 @@ struct Scratch {
   torch::Tensor partial, pivot;
 };
 
-void* stream_of(const torch::Tensor& x) { return c10::cuda::getCurrentCUDAStream(x.device().index()).stream(); }
 #endif
 
 }  // namespace

@@ -8,11 +8,8 @@
 #include "segre/core/parallel.h"
 #include "segre/core/scalar_math.h"
 #include "segre/core/simd.h"
+#include "segre/kernels/launch_parts.h"
 #include "segre/kernels/path_kernels_parts.h"
-
-#ifdef SEGRE_CUDA
-#include <c10/cuda/CUDAStream.h>
-#endif
 
 namespace segre::kernels {
 namespace {
@@ -298,8 +295,6 @@ PerVariable row_of(const detail::PerRow& numbers, int64_t b) {
 
 #ifdef SEGRE_CUDA
 static_assert(detail::kCarried == kUnknown);
-
-void* stream_of(const torch::Tensor& x) { return c10::cuda::getCurrentCUDAStream(x.device().index()).stream(); }
 
 detail::PathRows on_device(const Rows& rows, const Space& space, const torch::Tensor& like) {
   const bool uniform = space.is_uniform();

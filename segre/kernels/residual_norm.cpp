@@ -9,11 +9,8 @@
 #include "segre/core/parallel.h"
 #include "segre/core/scalar_math.h"
 #include "segre/core/simd.h"
+#include "segre/kernels/launch_parts.h"
 #include "segre/kernels/residual_norm_parts.h"
-
-#ifdef SEGRE_CUDA
-#include <c10/cuda/CUDAStream.h>
-#endif
 
 namespace segre::kernels {
 namespace {
@@ -252,16 +249,11 @@ void gated_gradient_cpu(const torch::Tensor& grad, const torch::Tensor& u, const
 }
 
 #ifdef SEGRE_CUDA
-void* stream_of(const torch::Tensor& x) { return c10::cuda::getCurrentCUDAStream(x.device().index()).stream(); }
-
 detail::DropoutRows rows_of(const Dropout& dropout) {
   return {static_cast<float>(dropout.share), dropout.random.seed, dropout.random.stream,
           dropout.share > 0.0 ? dropout.first_row.data_ptr<int64_t>() : nullptr};
 }
 
-void* at(const torch::Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; }
-
-bool is_half(const torch::Tensor& x) { return x.scalar_type() == torch::kBFloat16; }
 #endif
 
 }  // namespace
@@ -287,9 +279,9 @@ ResidualNorm residual_norm(const torch::Tensor& x, const torch::Tensor& h, const
 #ifdef SEGRE_CUDA
   if (dropout.share > 0.0)
     out.kept = torch::empty({x.size(0), x.size(1) / 8}, x.options().dtype(torch::kUInt8).requires_grad(false));
-  detail::residual_norm_cuda(at(x), at(h), gain.data_ptr<float>(), at(out.sum), at(out.y), out.scale.data_ptr<float>(),
-                             static_cast<uint8_t*>(at(out.kept)), x.size(0), x.size(1), rows_of(dropout), is_half(x),
-                             stream_of(x));
+  detail::residual_norm_cuda(data_of(x), data_of(h), gain.data_ptr<float>(), data_of(out.sum), data_of(out.y),
+                             out.scale.data_ptr<float>(), static_cast<uint8_t*>(data_of(out.kept)), x.size(0),
+                             x.size(1), rows_of(dropout), is_half(x), stream_of(x));
 #endif
   return out;
 }
@@ -304,9 +296,10 @@ ResidualNormGradients residual_norm_gradients(const torch::Tensor& grad_sum, con
   const auto partial =
       torch::empty({detail::residual_norm_blocks(grad_y.size(0)), grad_y.size(1)}, gain.options().requires_grad(false));
   detail::residual_norm_gradients_cuda(
-      at(grad_sum), at(grad_y), at(forward.sum), forward.scale.data_ptr<float>(), gain.data_ptr<float>(), at(out.x),
-      at(out.h), partial.data_ptr<float>(), out.gain.data_ptr<float>(), static_cast<const uint8_t*>(at(forward.kept)),
-      static_cast<float>(dropout.share), grad_y.size(0), grad_y.size(1), is_half(grad_y), stream_of(grad_y));
+      data_of(grad_sum), data_of(grad_y), data_of(forward.sum), forward.scale.data_ptr<float>(), gain.data_ptr<float>(),
+      data_of(out.x), data_of(out.h), partial.data_ptr<float>(), out.gain.data_ptr<float>(),
+      static_cast<const uint8_t*>(data_of(forward.kept)), static_cast<float>(dropout.share), grad_y.size(0),
+      grad_y.size(1), is_half(grad_y), stream_of(grad_y));
 #endif
   return out;
 }
@@ -336,7 +329,7 @@ torch::Tensor gated(const torch::Tensor& u) {
     return out;
   }
 #ifdef SEGRE_CUDA
-  detail::gated_cuda(at(u), at(out), u.size(0), F, is_half(u), stream_of(u));
+  detail::gated_cuda(data_of(u), data_of(out), u.size(0), F, is_half(u), stream_of(u));
 #endif
   return out;
 }
@@ -348,7 +341,8 @@ torch::Tensor gated_gradient(const torch::Tensor& grad, const torch::Tensor& u) 
     return out;
   }
 #ifdef SEGRE_CUDA
-  detail::gated_gradient_cuda(at(grad), at(u), at(out), u.size(0), u.size(1) / 2, is_half(u), stream_of(u));
+  detail::gated_gradient_cuda(data_of(grad), data_of(u), data_of(out), u.size(0), u.size(1) / 2, is_half(u),
+                              stream_of(u));
 #endif
   return out;
 }

@@ -2,12 +2,14 @@
 
 #include <cmath>
 
+#include "tests/support/exact.h"
 #include "tests/support/support.h"
 
 namespace segre::kernels {
 namespace {
 
-using test::max_difference;
+using test::exact;
+using test::expect_near;
 using test::noise;
 
 // Results are compared relative to their largest entry, or to 1 if that is smaller. Float32 rounds by 6e-8: sums of up
@@ -52,10 +54,6 @@ torch::Tensor columns_of(const Shape& s) {
   return torch::arange(n, torch::kInt64).repeat_interleave(torch::tensor(s.labels, torch::kInt64));
 }
 
-torch::Tensor exact(const torch::Tensor& x) {
-  return x.defined() ? x.detach().to(torch::kCPU, torch::kFloat64).clone() : x;
-}
-
 torch::Tensor leaf(const torch::Tensor& x) { return x.defined() ? exact(x).requires_grad_() : x; }
 
 torch::Tensor grad_of(const torch::Tensor& x) { return x.defined() ? x.grad() : x; }
@@ -89,14 +87,6 @@ struct Case {
     grad_logits = single(noise({s.B, S}, 10));
   }
 };
-
-void expect_near(const torch::Tensor& found, const torch::Tensor& wanted, double tol, const char* what) {
-  ASSERT_EQ(found.defined(), wanted.defined()) << what;
-  if (!found.defined()) return;
-  ASSERT_EQ(found.sizes(), wanted.sizes()) << what;
-  const double scale = std::max(1.0, wanted.abs().max().item<double>());
-  EXPECT_LT(max_difference(exact(found), wanted), tol * scale) << what;
-}
 
 // sum_j x_ij E_ij for all columns: [B, S] and [S, d] -> [B, n, d].
 torch::Tensor of_labels(const Case& of, const torch::Tensor& x, const torch::Tensor& E) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tests/support/exact.h"
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
@@ -9,6 +10,8 @@
 namespace segre::kernels {
 namespace {
 
+using test::exact;
+using test::expect_near;
 using test::max_difference;
 using test::noise;
 
@@ -22,8 +25,8 @@ constexpr Shape kShapes[] = {{1, 7}, {5, 16}, {64, 33}, {65, 130}, {200, 7}};
 // Results are compared relative to their largest entry, or to 1 if that is smaller. Float32 rounds by 6e-8: some ten
 // roundings in a row, and sums of up to 2048 numbers, whose errors mostly cancel.
 constexpr double kSingleTol = 5e-6;
-// bfloat16 has 8 bits and rounds by up to 2^-8: the sum, and again the result. A little more for what the sum's rounding
-// does to the norm.
+// bfloat16 has 8 bits and rounds by up to 2^-8: the sum, and again the result. A little more for what the sum's
+// rounding does to the norm.
 constexpr double kHalfTol = 2.25 * 0x1p-8;
 
 constexpr double kShare = 0.25;  // dropped
@@ -60,10 +63,6 @@ struct Result {
   torch::Tensor sum, y, dx, dh, dgain;
 };
 
-torch::Tensor exact(const torch::Tensor& x) {
-  return x.defined() ? x.detach().to(torch::kCPU, torch::kFloat64).clone() : x;
-}
-
 // The twin and its derivative by autograd, in float64 on the CPU.
 Result plain(const Case& of, double share) {
   const auto leaf = [](const torch::Tensor& x) { return x.defined() ? exact(x).requires_grad_() : x; };
@@ -82,20 +81,21 @@ Result fused(const Case& of, double share) {
   return {forward.sum, forward.y, back.x, back.h, back.gain};
 }
 
-void expect_near(const torch::Tensor& found, const torch::Tensor& wanted, double tol, const char* what) {
-  ASSERT_EQ(found.defined(), wanted.defined()) << what;
-  if (!found.defined()) return;
-  ASSERT_EQ(found.sizes(), wanted.sizes()) << what;
-  const double scale = std::max(1.0, wanted.abs().max().item<double>());
-  EXPECT_LT(max_difference(exact(found), wanted), tol * scale) << what;
-}
-
 void expect_agreement(const Result& found, const Result& wanted, double tol) {
   expect_near(found.sum, wanted.sum, tol, "sum");
   expect_near(found.y, wanted.y, tol, "y");
   expect_near(found.dx, wanted.dx, tol, "dx");
   expect_near(found.dh, wanted.dh, tol, "dh");
   expect_near(found.dgain, wanted.dgain, tol, "dgain");
+}
+
+// Rows in bfloat16, the gain's gradient in float32.
+void expect_half(const Case& half, double share) {
+  const Result found = fused(half, share);
+  EXPECT_EQ(found.y.scalar_type(), torch::kBFloat16);
+  EXPECT_EQ(found.dx.scalar_type(), torch::kBFloat16);
+  EXPECT_EQ(found.dgain.scalar_type(), torch::kFloat32);
+  expect_agreement(found, plain(half, share), kHalfTol);
 }
 
 void expect_same_bits(const Result& one, const Result& two) {
@@ -127,14 +127,8 @@ TEST(ResidualNorm, FusedEqualsThePlainTwinBothWays) {
 }
 
 TEST(ResidualNorm, InBfloat16EqualsThePlainTwinBothWays) {
-  for_all_cases(cpu_shapes(), [](const Case& of, double share) {
-    const Case half = of.to(torch::kCPU, torch::kBFloat16);
-    const Result found = fused(half, share);
-    EXPECT_EQ(found.y.scalar_type(), torch::kBFloat16);
-    EXPECT_EQ(found.dx.scalar_type(), torch::kBFloat16);
-    EXPECT_EQ(found.dgain.scalar_type(), torch::kFloat32);
-    expect_agreement(found, plain(half, share), kHalfTol);
-  });
+  for_all_cases(cpu_shapes(),
+                [](const Case& of, double share) { expect_half(of.to(torch::kCPU, torch::kBFloat16), share); });
 }
 
 TEST(ResidualNorm, RoundsToBfloat16AsLibTorchDoes) {
@@ -302,11 +296,7 @@ TEST(ResidualNorm, CudaInBfloat16EqualsThePlainTwinBothWays_CUDA) {
   for_all_cases(cuda_shapes(), [](const Case& of, double share) {
     const Case half = of.to(torch::kCUDA, torch::kBFloat16);
     ASSERT_TRUE(rows_serve(half.x));
-    const Result found = fused(half, share);
-    EXPECT_EQ(found.y.scalar_type(), torch::kBFloat16);
-    EXPECT_EQ(found.dx.scalar_type(), torch::kBFloat16);
-    EXPECT_EQ(found.dgain.scalar_type(), torch::kFloat32);
-    expect_agreement(found, plain(half, share), kHalfTol);
+    expect_half(half, share);
   });
 }
 
