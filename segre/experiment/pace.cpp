@@ -32,16 +32,19 @@ double shortest_step(const Experiment& experiment, const Model& model, const Dat
 
 }  // namespace
 
+bool is_counted(const Experiment& experiment) {
+  return experiment.custom_net.empty() && net_kind(experiment.net.kind).counted;
+}
+
 Pace measure_pace(const Experiment& experiment, const DataSource& source, torch::Device device, double patience,
                   const CustomField& custom) {
   constexpr int64_t kGrowth = 4;
   // What is counted decides how long a step takes, and may take long itself: once is enough.
-  const bool counted = experiment.custom_net.empty() && net_kind(experiment.net.kind).counted;
   std::optional<Model> fitted;
   const auto model = [&] {
     if (fitted) return *fitted;
     const Model fresh = make_model(experiment, source.space(), device, custom);
-    if (!counted) return fresh;
+    if (!is_counted(experiment)) return fresh;
     fresh.field().fit(source);
     fitted = fresh;
     return fresh;

@@ -22,6 +22,9 @@ struct Pace {
 /// overhead.
 inline double probe_seconds(double limit) { return std::clamp(0.02 * limit, 0.25, 1.0); }
 
+/// Whether the network is counted from the data before the first step (Field::fit), not trained.
+bool is_counted(const Experiment& experiment);
+
 /// Measures the pace with a few steps on throw-away weights, in about `patience` seconds (at least two steps). Takes
 /// items from the source as training would.
 Pace measure_pace(const Experiment& experiment, const DataSource& source, torch::Device device, double patience,

@@ -72,11 +72,16 @@ bool worth_attention(const RecipeTask& task, const Experiment& transformer) {
   return false;
 }
 
-// Whether pairs of labels can be counted in a small part of the time: in the race, to measure a step, and to train.
-bool counts_pairs(const Space& space, double seconds) {
+// Whether pairs of labels can be counted in a small part of the time, as there are messages along the tree to be sent
+// as well, and the race is not all; says so if they cannot.
+bool counts_pairs(const RecipeTask& task) {
   constexpr double kSecondsPerPair = 1e-7;  // several passes over a table of pairs in float64
-  const auto labels = static_cast<double>(space.n_coordinates());
-  return space.n_coordinates() <= kMostPaired && labels * labels * kSecondsPerPair <= 0.15 * seconds;
+  constexpr double kShare = 0.05;
+  const int64_t n_labels = task.source->space().n_coordinates();
+  const double seconds = kSecondsPerPair * static_cast<double>(n_labels) * static_cast<double>(n_labels);
+  if (n_labels <= kMostPaired && seconds <= kShare * task.seconds) return true;
+  task.tell(concat("a Chow-Liu tree of ", n_labels, " labels takes too long: left out"));
+  return false;
 }
 
 // The networks worth trying within the time.
@@ -97,7 +102,7 @@ std::vector<Racer> racers_for(const RecipeTask& task) {
   if (racers.empty() || worth_attention(task, transformer)) racers.push_back({transformer, kAttentionShare});
   if (few_rows) racers.push_back({recipe("latent_class")});
   // A single large network needs no race against the tree if there are many rows.
-  if (racers.size() > 1 && counts_pairs(space, task.seconds)) racers.push_back({recipe("tree"), 0.0});
+  if (racers.size() > 1 && counts_pairs(task)) racers.push_back({recipe("tree"), 0.0});
   return racers;
 }
 

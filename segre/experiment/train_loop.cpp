@@ -5,7 +5,6 @@
 
 #include "segre/core/error.h"
 #include "segre/io/files.h"
-#include "segre/net/net_kinds.h"
 #include "segre/report/picture.h"
 
 namespace segre {
@@ -23,8 +22,7 @@ static_assert(kLogEvery <= Trainer::kLossRing);
 
 // The most steps under a time limit: a network that is counted, not trained, needs no more than its config says.
 int64_t most_steps(const Experiment& experiment) {
-  const bool counted = experiment.custom_net.empty() && net_kind(experiment.net.kind).counted;
-  return counted ? experiment.train.steps : kMostSteps;
+  return is_counted(experiment) ? experiment.train.steps : kMostSteps;
 }
 
 int64_t steps_to_come(const Experiment& experiment, const Trainer& trainer, const Pace& pace, const TrainClock& clock) {

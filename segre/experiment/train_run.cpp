@@ -87,6 +87,7 @@ Pace pace_within(const Experiment& experiment, const CustomField& custom, const 
                  torch::Device device, double left) {
   constexpr double kFewestSteps = 10;
   const Pace pace = measure_pace(experiment, source, device, probe_seconds(left), custom);
+  if (is_counted(experiment)) return pace;  // it is complete before its first step
   const double step = pace.seconds(experiment.train.batch);
   if (const double needed = kFewestSteps * step / (1.0 - 2.0 * kWatchShare); needed > left)
     fail_input("the time limit is too short: a step of ", experiment.train.batch, " items takes about ",
