@@ -80,6 +80,19 @@ TEST(TreeRun, ATimeLimitAddsNoSteps) {
   EXPECT_TRUE(result.finished);
 }
 
+TEST(TreeRun, ATimeLimitIsKept) {
+  const Threads one(1);
+  const ScratchFolder folder;
+  Experiment endless = tree_experiment();
+  endless.train.steps = 1'000'000'000;
+  endless.watch.evaluations = 64;
+  auto options = learning_a_chain();
+  options.max_seconds = 2.0;
+  const auto result = train_run(endless, RunDirectory(folder / "run"), options);
+  EXPECT_LT(result.steps, endless.train.steps);
+  EXPECT_TRUE(result.finished);
+}
+
 TEST(TreeRun, CanBeExported) {
   const ScratchFolder folder;
   const auto run = test::train_into(folder / "run", tree_experiment(), learning_a_chain());
