@@ -29,9 +29,6 @@ inline constexpr int64_t kMost = 1'000'000'000'000;
 /// Maximum number of sampler steps, as for the key sample.steps: steps are planned in advance.
 inline constexpr int64_t kMostSteps = 1'000'000;
 
-/// "90", "90s", "5m", "1h" -> seconds; InputError otherwise.
-double parse_duration(const std::string& option, const std::string& text);
-
 /// The folder share/segre next to the program, or $SEGRE_SHARE if it is set.
 std::string share_folder();
 

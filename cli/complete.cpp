@@ -7,13 +7,13 @@
 #include "cli/label_output.h"
 #include "cli/options.h"
 #include "cli/set_option.h"
-#include "cli/show_work.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
+#include "segre/core/work_display.h"
 #include "segre/data/source_name.h"
 #include "segre/io/npy.h"
 #include "segre/sources/relabel.h"
-#include "segre/tasks/complete.h"
+#include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
 
 namespace segre::cli {
@@ -34,60 +34,6 @@ struct CompleteArguments {
   std::vector<std::string> set;
   std::string device = "cpu";
   std::string checkpoint{};
-};
-
-// Log-likelihoods of all labels, [N, S] or, in a uniform space, [N, n, c] -> [N, S]. InputError names the file.
-torch::Tensor read_evidence(const std::string& file, const Space& space, int64_t n_items) {
-  auto soft = read_npy_numbers(file);
-  const int64_t S = space.n_coordinates();
-  std::vector<int64_t> shaped = space.shape();
-  shaped.push_back(space.max_labels());
-  const auto row = soft.dim() > 0 ? soft.sizes().slice(1).vec() : std::vector<int64_t>();
-  const bool by_variable =
-      space.is_uniform() && (row == std::vector<int64_t>{space.n_variables(), space.max_labels()} || row == shaped);
-  if ((row != std::vector<int64_t>{S} && !by_variable) || soft.size(0) < n_items)
-    fail_input(
-        "--evidence ", file, ": has shape ", soft.sizes(), ", expected [", n_items, ", ", S, "]",
-        space.is_uniform() ? concat(" or [", n_items, ", ", space.n_variables(), ", ", space.max_labels(), "]") : "",
-        ": log-likelihoods of every label of every item");
-  if (soft.isnan().any().item<bool>())
-    fail_input("--evidence ", file, ": holds a value that is not a number, log-likelihoods were expected");
-  return soft.reshape({soft.size(0), S}).slice(0, 0, n_items);
-}
-
-// Items in memory: images, sequences and tables with evidence.
-class ItemCompleter {
- public:
-  ItemCompleter(const CompleteArguments& a, const Completer& completer, torch::Tensor labels, torch::Tensor soft)
-      : a_(a), completer_(completer), labels_(std::move(labels)), soft_(std::move(soft)) {}
-
-  int64_t n_results() const { return labels_.size(0) * (a_.best ? 1 : a_.draws); }
-
-  // Passes completed items on, all draws of one after those of the one before.
-  void operator()(const LabelOutput::Add& add, std::ostream* probabilities, const WorkCallbacks& callbacks) const {
-    const int64_t N = labels_.size(0);
-    const int64_t step = completer_.items_per_call();
-    for (int64_t first = 0; first < N; first += step) {
-      const auto labels = labels_.slice(0, first, first + step);
-      const Known known = completer_.known_of(labels, soft_.defined() ? soft_.slice(0, first, first + step) : soft_);
-      torch::Tensor p;
-      if (a_.best || probabilities != nullptr) p = completer_.probabilities(known, static_cast<uint64_t>(first));
-      if (probabilities != nullptr) write_probabilities(*probabilities, completer_.space(), known.labels, p, first);
-      if (add) add(a_.best ? completer_.best(p) : draws(known, first));
-      callbacks.report({"completing", std::min(N, first + step), N});
-    }
-  }
-
- private:
-  torch::Tensor draws(const Known& known, int64_t first) const {
-    std::vector<torch::Tensor> all;
-    for (int64_t k = 0; k < a_.draws; ++k) all.push_back(completer_.draw(known, static_cast<uint64_t>(first), k));
-    return torch::stack(all, 1).flatten(0, 1);
-  }
-
-  const CompleteArguments& a_;
-  const Completer& completer_;
-  torch::Tensor labels_, soft_;
 };
 
 bool is_plain_table(const CompleteArguments& a, const Space& space) {
@@ -124,18 +70,26 @@ int64_t complete_table(const CompleteArguments& a, const Completer& completer, O
   return n;
 }
 
-int64_t complete_items(const CompleteArguments& a, const Completer& completer, LabelOutput* out,
-                       OutputFile* probabilities) {
+int64_t complete_in_memory(const CompleteArguments& a, const Completer& completer, LabelOutput* out,
+                           OutputFile* probabilities) {
   const Space& space = completer.space();
   const auto source = open_source_for(space, a.data, "--data " + a.data, Unknowns::allow);
   const auto labels = first_items(space, *source, a.items, "--data " + a.data, Unknowns::allow);
-  const ItemCompleter work(a, completer, labels,
-                           a.evidence.empty() ? torch::Tensor() : read_evidence(a.evidence, space, labels.size(0)));
-  if (out != nullptr) check_label_format(out->format(), "--out", a.out, space, work.n_results());
+  torch::Tensor soft;
+  if (!a.evidence.empty())
+    soft = check_evidence(space, read_npy_numbers(a.evidence), labels.size(0), "--evidence " + a.evidence);
+  const CompletionWanted wanted{
+      .draws = a.best ? 0 : a.draws, .labels = out != nullptr, .probabilities = probabilities != nullptr};
+  const int64_t n_results = labels.size(0) * std::max<int64_t>(1, wanted.draws);
+  if (out != nullptr) check_label_format(out->format(), "--out", a.out, space, n_results);
   const auto run = [&](const LabelOutput::Add& add) {
     const auto go = [&](std::ostream* stream) {
       with_progress([&](const WorkCallbacks& callbacks) {
-        work(add, stream, callbacks);
+        const auto use = [&](const CompletedItems& done) {
+          if (stream != nullptr) write_probabilities(*stream, space, done.known, done.probabilities, done.first);
+          if (add) add(done.labels.flatten(0, 1));
+        };
+        complete_items(completer, labels, soft, wanted, use, callbacks);
         return 0;
       });
     };
@@ -145,7 +99,7 @@ int64_t complete_items(const CompleteArguments& a, const Completer& completer, L
   if (out == nullptr) {
     run(nullptr);
   } else {
-    out->write(space, work.n_results(), run, a.draws > 1 && !a.best ? a.draws : 0);
+    out->write(space, n_results, run, wanted.draws > 1 ? wanted.draws : 0);
   }
   return labels.size(0);
 }
@@ -174,7 +128,7 @@ void complete(const CompleteArguments& a, const CLI::App& command) {
   } else {
     std::optional<LabelOutput> out;
     if (!a.out.empty()) out.emplace("--out", a.out);
-    n = complete_items(a, completer, out ? &*out : nullptr, p);
+    n = complete_in_memory(a, completer, out ? &*out : nullptr, p);
   }
   const double seconds = now_seconds() - start;
   std::cerr << n << " items completed in " << format_seconds(seconds) << ", " << std::setprecision(3)

@@ -7,10 +7,10 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/show_work.h"
 #include "cli/trace_options.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
+#include "segre/core/work_display.h"
 #include "segre/io/output.h"
 #include "segre/report/convergence_page.h"
 #include "segre/sources/relabel.h"

@@ -3,9 +3,9 @@
 
 #include "cli/commands.h"
 #include "cli/inspect.h"
-#include "cli/show_work.h"
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
+#include "segre/core/work_display.h"
 #include "segre/io/output.h"
 #include "segre/read/public_data.h"
 #include "segre/sources/source_kinds.h"

@@ -8,17 +8,17 @@
 
 #include "cli/commands.h"
 #include "cli/demo_table.h"
-#include "cli/show_work.h"
-#include "cli/train_text.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
 #include "segre/core/parallel.h"
 #include "segre/core/progress.h"
 #include "segre/core/text.h"
 #include "segre/core/version.h"
+#include "segre/core/work_display.h"
 #include "segre/eval/total_variation.h"
 #include "segre/experiment/load_run.h"
 #include "segre/experiment/run_directory.h"
+#include "segre/experiment/train_display.h"
 #include "segre/experiment/train_run.h"
 #include "segre/io/output.h"
 #include "segre/likelihood/flow_bound.h"
@@ -125,6 +125,7 @@ Outcome train_and_sample(const Toy& toy, const DemoArguments& arguments, const C
     TrainDisplay display;
     TrainCallbacks callbacks = display.callbacks();
     callbacks.on_start = nullptr;
+    callbacks.signals = true;
     train_run(experiment, run, {.max_seconds = seconds, .command = context.command_line, .callbacks = callbacks});
   }
   if (InterruptGuard::requested()) {

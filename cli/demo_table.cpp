@@ -5,10 +5,10 @@
 #include <iostream>
 #include <sstream>
 
-#include "cli/train_text.h"
 #include "segre/core/text.h"
 #include "segre/data/joint_table.h"
 #include "segre/experiment/recipe.h"
+#include "segre/experiment/train_display.h"
 #include "segre/experiment/train_run.h"
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
@@ -84,6 +84,7 @@ void show_table_with_holes(Page& page, const fs::path& out, double seconds, uint
     TrainDisplay display;
     TrainCallbacks callbacks = display.callbacks();
     callbacks.on_start = nullptr;
+    callbacks.signals = true;
     train_run(experiment, run, {.max_seconds = seconds, .command = context.command_line, .callbacks = callbacks});
   }
   const LoadedRun loaded = load_run(run.path(), torch::kCPU);

@@ -7,10 +7,10 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/show_work.h"
 #include "cli/trace_options.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
+#include "segre/core/work_display.h"
 #include "segre/io/npy.h"
 #include "segre/io/output.h"
 #include "segre/report/heat_map.h"
@@ -167,12 +167,7 @@ void require_options_used(const CLI::App& command, const LikelihoodArguments& a,
 void likelihood(const LikelihoodArguments& a, const CLI::App& command) {
   if (a.enumerate == !a.data.empty())
     fail_input("give either --data SOURCE to score its items, or --enumerate for all labelings of a small space");
-  const auto method = choose<ScoreMethod>("--bound", a.bound,
-                                          {{"free", ScoreMethod::free},
-                                           {"path", ScoreMethod::path},
-                                           {"ball", ScoreMethod::ball},
-                                           {"direct", ScoreMethod::direct},
-                                           {"order", ScoreMethod::order}});
+  const auto method = parse_score_method(a.bound, "--bound");
   require_options_used(command, a, method);
   if (a.enumerate && a.out.empty()) fail_input("--enumerate: give --out FILE.csv, or --out - for standard output");
   std::optional<OutputFile> file;

@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
   fill_standard_streams();
   segre::end_cleanly_on_signals();
   segre::tune_process();
-  segre::send_log_to(&std::cerr);
+  segre::send_log_to(&std::cerr, /*redraws=*/::isatty(STDERR_FILENO) != 0);
   try {
     const int code = run(argc, argv);
     // Buffered output may still fail to reach a full disk or a closed pipe.

@@ -5,8 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/show_work.h"
 #include "segre/core/text.h"
+#include "segre/core/work_display.h"
 #include "segre/io/output.h"
 #include "segre/ood/verdict.h"
 #include "segre/tasks/detect_outside.h"

@@ -14,15 +14,6 @@ LoadedRun load_named(const std::string& run, const std::string& device, const st
   return load_run(run, parse_device(device, "--device"), parse_checkpoint(checkpoint), precision);
 }
 
-void set_sample_keys(Experiment& experiment, const std::vector<std::string>& set) {
-  auto schema = schema_of(experiment);
-  for (const auto& assignment : set) {
-    if (!assignment.starts_with("sample."))
-      fail_input("--set ", assignment, ": only keys of sample.* can be changed after training");
-    schema.set(assignment, "--set");
-  }
-}
-
 void require_data(const Request& request) {
   if (request.config.empty() && request.data.empty())
     fail_input(

@@ -15,9 +15,6 @@ void add_device_option(CLI::App& command, std::string& value);
 LoadedRun load_named(const std::string& run, const std::string& device, const std::string& checkpoint,
                      NetPrecision precision = NetPrecision::automatic);
 
-/// Applies --set to a trained run: only sample.* keys.
-void set_sample_keys(Experiment& experiment, const std::vector<std::string>& set);
-
 /// InputError if a request has neither a config nor data.
 void require_data(const Request& request);
 

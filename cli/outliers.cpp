@@ -5,10 +5,10 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/show_work.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/core/text.h"
+#include "segre/core/work_display.h"
 #include "segre/io/output.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/rank_outliers.h"

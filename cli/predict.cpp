@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/show_work.h"
+#include "segre/core/work_display.h"
 #include "segre/data/source_name.h"
 #include "segre/io/output.h"
 #include "segre/tasks/predict.h"

@@ -3,12 +3,12 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/set_option.h"
-#include "cli/train_text.h"
 #include "segre/core/device.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
 #include "segre/core/progress.h"
 #include "segre/experiment/resolve.h"
+#include "segre/experiment/train_display.h"
 #include "segre/io/output.h"
 
 namespace segre::cli {
@@ -31,12 +31,24 @@ Resolved resolved(const TrainArguments& arguments, double max_seconds) {
                   .data = arguments.data,
                   .set = arguments.set,
                   .set_called = "--set",
-                  .tell = [](const std::string& text) { std::cerr << "recipe    " << text << '\n'; }};
+                  .tell = print_recipe};
   if (!arguments.seed.empty()) request.set.push_back(concat("seed=", parse_seed(arguments.seed)));
   const torch::Device device = parse_device(arguments.device, "--device");
   if (arguments.resume) return resolve_resumed(request, RunDirectory(arguments.out));
   require_data(request);
   return resolve(request, device, max_seconds);
+}
+
+// How good the model is, and what to type next.
+void print_result(const TrainResult& result, const std::string& run, double seconds) {
+  print_end(result, run, seconds,
+            {.best_is_used = "commands use that step",
+             .best_is_kept = "--checkpoint best uses that step",
+             .to_continue = "to continue, use --set train.steps=N with a larger N, or --max-time"});
+  if (!result.finished || result.new_steps == 0) return;
+  std::cerr << "next      segre sample " << run
+            << (best_before_the_end(result) && !result.uses_best ? " --checkpoint best" : "") << " --count "
+            << (result.space.layout() == Layout::image ? "16 --out samples.png" : "1000 --out samples.csv") << '\n';
 }
 
 void train(const TrainArguments& arguments, const Context& context) {
@@ -54,9 +66,10 @@ void train(const TrainArguments& arguments, const Context& context) {
                           .command = context.command_line,
                           .source = source,
                           .callbacks = display.callbacks()};
+  options.callbacks.signals = true;
   const TrainResult result = train_run(experiment, run, options);
   display.clear();
-  print_end(result, arguments.out, now_seconds() - start);
+  print_result(result, arguments.out, now_seconds() - start);
   if (!result.finished) {
     std::cerr << "stopped by a signal and saved; continue with: segre train --out " << arguments.out << " --resume\n";
     throw Stopped{InterruptGuard::signal()};

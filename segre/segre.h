@@ -2,7 +2,8 @@
 
 // All of segre: every public header, in the order of the data flow. A folder includes only folders above it.
 
-// gives: Error, InputError, RandomStream, threads, WorkCallbacks, log messages, require_memory, parse_device, revision
+// gives: Error, InputError, RandomStream, threads, WorkCallbacks, WorkDisplay, log messages, require_memory,
+// parse_device, revision
 #include "segre/core/captured.h"
 #include "segre/core/cleanup.h"
 #include "segre/core/device.h"
@@ -21,6 +22,7 @@
 #include "segre/core/utf8.h"
 #include "segre/core/version.h"
 #include "segre/core/work.h"
+#include "segre/core/work_display.h"
 
 // gives: Space (which variables, how many labels each), and per-variable operations on [*, S] tensors
 #include "segre/space/bins.h"
@@ -64,7 +66,8 @@
 #include "segre/data/split.h"
 #include "segre/data/summary.h"
 
-// gives: the readers of files
+// gives: the readers of files, and of tables in memory
+#include "segre/read/frame.h"
 #include "segre/read/public_data.h"
 #include "segre/read/readers.h"
 
@@ -193,7 +196,7 @@
 #include "segre/ood/tables.h"
 #include "segre/ood/verdict.h"
 
-// gives: Experiment (a config), RunDirectory, load_run, train_run
+// gives: Experiment (a config), RunDirectory, load_run, train_run, TrainDisplay
 #include "segre/experiment/checkpoint.h"
 #include "segre/experiment/custom_field.h"
 #include "segre/experiment/data_fingerprint.h"
@@ -204,12 +207,14 @@
 #include "segre/experiment/run_directory.h"
 #include "segre/experiment/run_files.h"
 #include "segre/experiment/train_callbacks.h"
+#include "segre/experiment/train_display.h"
 #include "segre/experiment/train_run.h"
 
 // gives: what the commands do: score, sample, evaluate, detect, rank, compare, check
 #include "segre/tasks/check_conditionals.h"
 #include "segre/tasks/check_estimators.h"
 #include "segre/tasks/complete.h"
+#include "segre/tasks/complete_items.h"
 #include "segre/tasks/converge.h"
 #include "segre/tasks/detect_outside.h"
 #include "segre/tasks/evaluate_run.h"

@@ -1,6 +1,9 @@
 #include "segre/core/log.h"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <iostream>
 
 namespace segre {
 namespace {
@@ -19,6 +22,7 @@ std::ostream& silence() {
 }
 
 std::atomic<std::ostream*> g_out{nullptr};
+std::atomic<bool> g_redraws{false};
 
 }  // namespace
 
@@ -27,7 +31,14 @@ std::ostream& log_stream() {
   return out != nullptr ? *out : silence();
 }
 
-void send_log_to(std::ostream* out) { g_out = out; }
+void send_log_to(std::ostream* out, bool redraws) {
+  g_out = out;
+  g_redraws = redraws;
+}
+
+void send_log_to(std::ostream* out) { send_log_to(out, out == &std::cerr && ::isatty(STDERR_FILENO) != 0); }
+
+bool log_redraws() { return g_redraws; }
 
 void log_note(const std::string& text) { log_stream() << one_line("note: " + text) << '\n'; }
 

@@ -11,7 +11,15 @@ namespace segre {
 std::ostream& log_stream();
 
 /// Sends the log messages of all threads to `out`, which must live until it is replaced; nullptr discards them.
+/// `redraws` says that a carriage return begins its line anew, as on a terminal or in a notebook: progress is then a
+/// bar.
+void send_log_to(std::ostream* out, bool redraws);
+
+/// The same; lines are redrawn only if `out` is std::cerr and that is a terminal.
 void send_log_to(std::ostream* out);
+
+/// Whether the lines of log_stream() can be redrawn by a carriage return.
+bool log_redraws();
 
 /// Logs "note: TEXT" on one line: something the user should know but need not act on.
 void log_note(const std::string& text);

@@ -6,8 +6,8 @@
 
 namespace segre {
 
-/// Reports the progress of long work on log_stream(), with the time left: a bar that redraws itself on a terminal, a
-/// plain line every ten seconds elsewhere.
+/// Reports the progress of long work on log_stream(), with the time left: a bar that redraws itself if log_redraws(),
+/// else a plain line every ten seconds.
 class Progress {
  public:
   /// `what` names the work; `done` of `total` things are already finished (a resumed run).
@@ -29,10 +29,13 @@ class Progress {
   int64_t total_;
   int64_t first_;
   int64_t done_;
-  bool terminal_;
+  bool redraws_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_drawn_;
 };
+
+/// "90", "90s", "5m", "1h" -> seconds; InputError, starting with the user's option, otherwise.
+double parse_duration(const std::string& option, const std::string& text);
 
 /// 75.2 -> "1m15s".
 std::string format_seconds(double seconds);

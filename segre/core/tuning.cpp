@@ -1,21 +1,72 @@
 #include "segre/core/tuning.h"
 
+#include <fenv.h>
 #include <malloc.h>
 
+#include <mutex>
+
+#include "segre/core/one_thread.h"
 #include "segre/core/parallel.h"
 #include "segre/core/torch.h"
 
 namespace segre {
+namespace {
 
-void tune_process() {
+#ifdef SEGRE_CUDA
+std::mutex g_mutex;
+int g_tuned = 0;             // how many TunedThreads live
+bool g_tf32_before = false;  // what the process had before the first
+
+void enter_tf32() {
+  const std::lock_guard lock(g_mutex);
+  if (g_tuned++ > 0) return;
+  g_tf32_before = at::globalContext().allowTF32CuDNN();
+  at::globalContext().setAllowTF32CuDNN(false);
+}
+
+void leave_tf32() {
+  const std::lock_guard lock(g_mutex);
+  if (--g_tuned == 0) at::globalContext().setAllowTF32CuDNN(g_tf32_before);
+}
+#else
+void enter_tf32() {}
+void leave_tf32() {}
+#endif
+
+}  // namespace
+
+void keep_freed_memory() {
   constexpr int kKeepBelow = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kKeepBelow);
   mallopt(M_TRIM_THRESHOLD, kKeepBelow);
+}
+
+void tune_process() {
+  keep_freed_memory();
   at::globalContext().setFlushDenormal(true);
   set_threads(at::get_num_threads());
   at::set_num_threads(1);
   at::globalContext().setAllowTF32CuDNN(false);  // float32 means float32 in convolutions too; reduced precision is
                                                  // opt-in
+}
+
+struct TunedThread::Before {
+  OneThread one_thread{};
+  fenv_t floating_point{};
+};
+
+TunedThread::TunedThread() {
+  // Before at::get_num_threads() says 1: later it would be taken for the number of the machine.
+  n_threads();
+  before_ = std::make_unique<Before>();
+  fegetenv(&before_->floating_point);
+  at::globalContext().setFlushDenormal(true);
+  enter_tf32();
+}
+
+TunedThread::~TunedThread() {
+  fesetenv(&before_->floating_point);
+  leave_tf32();
 }
 
 }  // namespace segre

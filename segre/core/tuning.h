@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+
 namespace segre {
 
 /// Process-wide settings that a program makes once, at the start of main:
@@ -12,5 +14,23 @@ namespace segre {
 /// - convolutions in float32 do not round their inputs to TF32: likelihoods differentiate them.
 /// The library itself never changes such settings.
 void tune_process();
+
+/// The settings of tune_process for the calling thread alone, while this object lives: a program with other work of its
+/// own, such as an interpreter that also runs PyTorch, gets the bits of `segre` without giving up its own settings. The
+/// TF32 setting belongs to the whole process; it returns when the last such object is gone.
+class TunedThread {
+ public:
+  TunedThread();
+  ~TunedThread();
+  TunedThread(const TunedThread&) = delete;
+  TunedThread& operator=(const TunedThread&) = delete;
+
+ private:
+  struct Before;
+  std::unique_ptr<Before> before_;
+};
+
+/// The part of tune_process that concerns freed memory.
+void keep_freed_memory();
 
 }  // namespace segre

@@ -32,6 +32,11 @@ struct WorkCallbacks {
   /// Calls both.
   void report(const WorkProgress& progress) const {
     if (on_progress) on_progress(progress);
+    check();
+  }
+
+  /// Asks `stop` alone, within a part that takes long.
+  void check() const {
     if (stop && stop()) throw Interrupted();
   }
 

@@ -29,6 +29,10 @@ Origin Origin::items(std::string file, ItemNumbers numbers) {
   return {Kind::item, {std::move(file)}, std::move(numbers)};
 }
 
+Origin Origin::rows(std::string table, ItemNumbers numbers) {
+  return {Kind::row, {std::move(table)}, std::move(numbers)};
+}
+
 Origin Origin::files(std::vector<std::string> files) {
   ItemNumbers numbers;
   for (size_t k = 0; k < files.size(); ++k) numbers.add(static_cast<int64_t>(k));
@@ -39,7 +43,7 @@ std::string Origin::place(int64_t item) const {
   if (kind_ == Kind::unknown || item < 0 || item >= numbers_.size()) return "";
   const int64_t number = numbers_[item];
   if (kind_ == Kind::file) return (*files_)[number];
-  return concat(files_->front(), kind_ == Kind::line ? ":" : ": item ", number);
+  return concat(files_->front(), kind_ == Kind::line ? ":" : kind_ == Kind::row ? ": row " : ": item ", number);
 }
 
 Origin Origin::select(const torch::Tensor& rows) const {

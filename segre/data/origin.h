@@ -33,6 +33,8 @@ class Origin {
   static Origin lines(std::string file, ItemNumbers lines);
   /// Items of one file, counted from 0: "x.npy: item 3".
   static Origin items(std::string file, ItemNumbers numbers);
+  /// Rows of a table in memory, counted from 0: "DataFrame: row 3".
+  static Origin rows(std::string table, ItemNumbers numbers);
   /// One file per item: "maps/a.png".
   static Origin files(std::vector<std::string> files);
 
@@ -42,7 +44,7 @@ class Origin {
   Origin select(const torch::Tensor& rows) const;
 
  private:
-  enum class Kind { unknown, line, item, file };
+  enum class Kind { unknown, line, item, row, file };
   Origin(Kind kind, std::vector<std::string> files, ItemNumbers numbers);
 
   Kind kind_ = Kind::unknown;

@@ -42,6 +42,15 @@ ConfigSchema schema_of(Experiment& e) {
   return s;
 }
 
+void set_sample_keys(Experiment& experiment, const std::vector<std::string>& set, const std::string& option) {
+  auto schema = schema_of(experiment);
+  for (const auto& assignment : set) {
+    if (!assignment.starts_with("sample."))
+      fail_input(option, " ", assignment, ": only keys of sample.* can be changed after training");
+    schema.set(assignment, option);
+  }
+}
+
 void use_custom_field(Experiment& experiment, const CustomField& custom) {
   if (custom.name.empty()) fail_input("a custom network needs a name, which checkpoints store; found none");
   if (find_invalid_utf8(custom.name) != std::string::npos)
@@ -58,7 +67,7 @@ std::shared_ptr<Field> custom_field_of(const Experiment& e, const Space& space, 
   if (!custom.make)
     fail_input("net.custom = \"", e.custom_net,
                "\": a network that another program supplies and segre does not have; that program can load it "
-               "(CustomField)");
+               "(CustomField in C++, field= in Python)");
   if (custom.name != e.custom_net)
     fail_input("net.custom = \"", e.custom_net, "\": the given network is called \"", custom.name, "\"");
   return custom.make(space, static_cast<uint64_t>(e.seed));

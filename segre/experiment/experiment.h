@@ -44,6 +44,9 @@ struct Experiment {
 /// The config keys of an experiment, bound to it for reading, checking and printing.
 ConfigSchema schema_of(Experiment& experiment);
 
+/// Applies "key=value" to the experiment of a trained run. InputError names `option` unless the keys are of sample.*.
+void set_sample_keys(Experiment& experiment, const std::vector<std::string>& set, const std::string& option = "--set");
+
 /// Builds the model with fresh weights on a device. `custom` is the network that experiment.custom_net
 /// names; InputError if one is given without the other.
 Model make_model(const Experiment& experiment, const Space& space, torch::Device device,

@@ -5,6 +5,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
+#include "segre/core/work.h"
 #include "segre/experiment/training_data.h"
 #include "segre/likelihood/free_bound.h"
 
@@ -15,7 +16,7 @@ constexpr int64_t kTimes = 16;      // evaluations per held-out item
 constexpr int64_t kLookEvery = 16;  // steps between looks at the clock
 
 // Takes steps until the time is up, with a schedule that ends then. Returns their number.
-int64_t train_for(Trainer& trainer, double seconds) {
+int64_t train_for(Trainer& trainer, double seconds, const std::function<bool()>& stop) {
   const double start = now_seconds();
   trainer.step();  // allocates and plans
   const double begin = now_seconds();
@@ -23,6 +24,7 @@ int64_t train_for(Trainer& trainer, double seconds) {
     const double used = now_seconds() - begin;
     const double left = seconds - (now_seconds() - start);
     if (left <= 0.0) return steps;
+    if (stop && stop()) throw Interrupted();
     if (steps % kLookEvery == 0) trainer.take_losses();  // also waits for the device
     const double fitting = steps > 1 ? left / std::max(1e-9, used / static_cast<double>(steps - 1)) : 1e6;
     trainer.set_total_steps(steps + std::max<int64_t>(1, static_cast<int64_t>(std::min(fitting, 1e9))));
@@ -30,7 +32,8 @@ int64_t train_for(Trainer& trainer, double seconds) {
   }
 }
 
-Heat run(const Racer& racer, const TrainingData& data, torch::Device device, double seconds) {
+Heat run(const Racer& racer, const TrainingData& data, torch::Device device, double seconds,
+         const std::function<bool()>& stop) {
   Experiment e = racer.experiment;
   e.train.epochs = 0;
   const double start = now_seconds();
@@ -39,7 +42,7 @@ Heat run(const Racer& racer, const TrainingData& data, torch::Device device, dou
   const auto type = training_type(e.net, device);
   Trainer trainer(model, *data.source, e.train, static_cast<uint64_t>(e.seed), type);
   Heat heat{.network = describe_net(e.net)};
-  if (!model.field().parameters().empty()) heat.steps = train_for(trainer, seconds);
+  if (!model.field().parameters().empty()) heat.steps = train_for(trainer, seconds, stop);
   const Model averaged = make_model(e, data.source->space(), device);
   const auto state = trainer.state();
   load_weights(averaged.field(), state, /*averaged=*/true);
@@ -56,14 +59,14 @@ Heat run(const Racer& racer, const TrainingData& data, torch::Device device, dou
 }  // namespace
 
 std::vector<Heat> race(const std::vector<Racer>& racers, const std::shared_ptr<DataSource>& source,
-                       torch::Device device, double seconds) {
+                       torch::Device device, double seconds, const std::function<bool()>& stop) {
   double shares = 0.0;
   for (const Racer& racer : racers) shares += racer.share;
   std::vector<Heat> heats;
   for (const Racer& racer : racers) {
     const TrainingData data = open_training_data(racer.experiment, source);
     if (!data.held_out.defined()) fail("a race needs held-out items");
-    heats.push_back(run(racer, data, device, seconds * racer.share / shares));
+    heats.push_back(run(racer, data, device, seconds * racer.share / shares, stop));
   }
   return heats;
 }

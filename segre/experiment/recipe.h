@@ -24,6 +24,7 @@ struct RecipeTask {
   /// Changes that will be made to the recipe, such as data.validation or the seed, so that a race is run with them.
   std::function<void(Experiment&)> apply = [](Experiment&) {};
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< told in words what is chosen and why
+  std::function<bool()> stop{};  ///< asked between two steps of a race; true ends it with Interrupted
 };
 
 /// Chooses the recipe. Under a time limit the networks for tables and sequences race: each trains for a part of a

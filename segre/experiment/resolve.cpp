@@ -54,15 +54,19 @@ Experiment read_config(const std::string& path) {
 Resolved resolve(const Request& request, torch::Device device, double max_seconds) {
   const Experiment base = request.config.empty() ? Experiment() : read_config(request.config);
   Resolved out{changed(base, request), nullptr};
-  out.source = open_source(out.experiment.data);
-  if (request.config.empty()) {
+  out.source = request.source ? request.source : open_source(out.experiment.data);
+  if (request.config.empty() && request.own_network) {
+    out.experiment = recipe_for(out.source->space(), out.source->n_items(), device);
+    apply(request, out.experiment);
+  } else if (request.config.empty()) {
     const EvidenceKind asked = out.experiment.train.evidence.kind;
     out.experiment = choose_recipe({.source = out.source,
                                     .device = device,
                                     .seconds = max_seconds,
                                     .kind = asked_kind(request),
                                     .apply = [&](Experiment& experiment) { apply(request, experiment); },
-                                    .tell = request.tell});
+                                    .tell = request.tell,
+                                    .stop = request.stop});
     apply(request, out.experiment);
     // A recipe's evidence is for models that can be told of it; for others, it is what the user asked for.
     const bool can_be_told =
@@ -73,7 +77,7 @@ Resolved resolve(const Request& request, torch::Device device, double max_second
 }
 
 Resolved resolve_resumed(const Request& request, const RunDirectory& run) {
-  return {changed(request.config.empty() ? asked_before(run) : read_config(request.config), request), nullptr};
+  return {changed(request.config.empty() ? asked_before(run) : read_config(request.config), request), request.source};
 }
 
 }  // namespace segre

@@ -9,18 +9,21 @@ namespace segre {
 
 /// A user's request: a config, a source and assignments that override it.
 struct Request {
-  std::string config{};            ///< TOML file; empty: the recipe for the data
-  std::string data{};              ///< source that replaces data.source; empty: the config's
-  std::vector<std::string> set{};  ///< "key=value"
-  std::string set_called = "set";  ///< the user's option for assignments, for messages
+  std::string config{};                  ///< TOML file; empty: the recipe for the data
+  std::string data{};                    ///< source that replaces data.source; empty: the config's
+  std::shared_ptr<DataSource> source{};  ///< `data`, if already open or only in memory
+  bool own_network = false;              ///< the program brings its network (CustomField), so none is chosen
+  std::vector<std::string> set{};        ///< "key=value"
+  std::string set_called = "set";        ///< the user's option for assignments, for messages
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< told why a recipe was chosen
+  std::function<bool()> stop{};  ///< asked now and then while a recipe is chosen; true ends that with Interrupted
 };
 
 /// A fully resolved experiment and its data.
 struct Resolved {
   Experiment experiment;
-  std::shared_ptr<DataSource> source;  ///< nullptr for a resumed run, which opens its data with the labels of its
-                                       ///< checkpoint
+  std::shared_ptr<DataSource> source;  ///< the request's for a resumed run: if it has none, the run opens its data with
+                                       ///< the labels of its checkpoint
 };
 
 /// Reads the config, or chooses the recipe for the data if there is none, and applies the rest. The recipe depends on

@@ -123,7 +123,7 @@ Experiment decide(const RecipeTask& task) {
                      ", without a race: ", validated ? "the time is too short" : "no rows are held out"));
     return chosen;
   }
-  const auto heats = race(racers, task.source, task.device, kRaceShare * seconds);
+  const auto heats = race(racers, task.source, task.device, kRaceShare * seconds, task.stop);
   size_t best = 0;
   for (size_t k = 0; k < heats.size(); ++k) {
     task.tell("race: " + describe(heats[k]));

@@ -42,7 +42,10 @@ TrainingData open_training_data(const Experiment& experiment, std::shared_ptr<Da
 }
 
 std::shared_ptr<DataSource> open_learned_items(const Experiment& experiment, const Space& space) {
-  auto source = open_source_for(space, experiment.data, "data.source = " + experiment.data);
+  return learned_items(experiment, open_source_for(space, experiment.data, "data.source = " + experiment.data));
+}
+
+std::shared_ptr<DataSource> learned_items(const Experiment& experiment, std::shared_ptr<DataSource> source) {
   if (!experiment.validation.empty() || source->dataset() == nullptr) return source;
   return hold_out(std::move(source), experiment).source;
 }

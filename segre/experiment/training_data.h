@@ -20,4 +20,7 @@ TrainingData open_training_data(const Experiment& experiment, std::shared_ptr<Da
 /// exist any more.
 std::shared_ptr<DataSource> open_learned_items(const Experiment& experiment, const Space& space);
 
+/// The same for the run's data, already open and numbered.
+std::shared_ptr<DataSource> learned_items(const Experiment& experiment, std::shared_ptr<DataSource> source);
+
 }  // namespace segre

@@ -24,6 +24,19 @@ std::string csv_field(const std::string& text, char delimiter) {
   return quoted + "\"";
 }
 
+std::vector<std::string> label_texts(const Space& space, int64_t variable, const torch::Tensor& labels,
+                                     const std::function<double(int64_t row)>& within) {
+  const Bins* bins = within ? space.bins(variable) : nullptr;
+  const auto cpu = labels.to(torch::kCPU, torch::kInt64).contiguous();
+  const auto* label = cpu.const_data_ptr<int64_t>();
+  std::vector<std::string> texts;
+  texts.reserve(cpu.numel());
+  for (int64_t row = 0; row < cpu.numel(); ++row)
+    texts.push_back(bins != nullptr && label[row] < bins->size() ? bins->draw(label[row], within(row))
+                                                                 : space.label_name(variable, label[row]));
+  return texts;
+}
+
 void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header,
                       const std::optional<BinValues>& values) {
   check_labels(space, labels);

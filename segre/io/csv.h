@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -29,6 +30,11 @@ struct BinValues {
   RandomStream random;
   uint64_t first_item = 0;
 };
+
+/// The labels [N] int64 of one variable as texts: their names or, if `within` is set, values in the bins of those that
+/// represent bins, within(row) in [0, 1) saying where in the bin.
+std::vector<std::string> label_texts(const Space& space, int64_t variable, const torch::Tensor& labels,
+                                     const std::function<double(int64_t row)>& within = {});
 
 /// Writes labels [B, n] int64 as rows of label names, after a header of variable names if `with_header`. With `values`,
 /// binned labels are written as values in their bins. InputError as in check_labels.

@@ -38,12 +38,51 @@ const char* called(Kind kind) {
   return kind == Kind::dates ? "dates" : kind == Kind::fractions ? "numbers with fractions" : "values";
 }
 
-// The option's present value, if any, with more appended.
-std::string longer(const SourceName& name, const std::string& key, const std::vector<std::string>& more) {
+// The words of an option, if any, with more appended.
+std::vector<std::string> longer(const SourceName& name, const std::string& key, const std::vector<std::string>& more) {
   auto all = name.words(key);
   all.insert(all.end(), more.begin(), more.end());
-  for (std::string& word : all) word = escaped(word);
-  return join(all, ",");
+  return all;
+}
+
+std::string listed(std::vector<std::string> words) {
+  for (std::string& word : words) word = escaped(word);
+  return join(words, ",");
+}
+
+std::string in_quotes(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+  return out + '"';
+}
+
+// An option that a message advises to give, in both styles.
+struct Advised {
+  std::string key;
+  std::string in_name;
+  std::string in_python;
+};
+
+Advised without(const SourceName& name, const std::vector<std::string>& columns) {
+  auto words = longer(name, "without", columns);
+  const std::string in_name = listed(words);
+  for (std::string& word : words) word = in_quotes(word);
+  return {"without", in_name, concat("[", join(words, ", "), "]")};
+}
+
+Advised bins(const SourceName& name, const std::vector<std::string>& columns) {
+  return {"bins", listed(longer(name, "bins", columns)), in_quotes(listed(longer(name, "bins", {"auto"})))};
+}
+
+Advised max_labels(int64_t most) { return {"max_labels", std::to_string(most), std::to_string(most)}; }
+
+std::string written(SourceName name, OptionStyle style, const std::vector<Advised>& options) {
+  std::vector<std::string> arguments;
+  for (const Advised& option : options) {
+    name = name.with(option.key, option.in_name);
+    arguments.push_back(concat(option.key, "=", option.in_python));
+  }
+  return style == OptionStyle::python ? join(arguments, " and ") : concat("'", name.text(), "'");
 }
 
 std::string describe(const std::vector<RefusedColumn>& refused) {
@@ -80,7 +119,8 @@ RefusedColumn judge_column(const std::string& name, const ColumnValues& values, 
   return judged;
 }
 
-void refuse_columns(const SourceName& name, const std::vector<RefusedColumn>& refused, int64_t most_values) {
+void refuse_columns(const std::string& table, const SourceName& name, OptionStyle style,
+                    const std::vector<RefusedColumn>& refused, int64_t most_values) {
   std::vector<std::string> all;
   std::vector<std::string> identifiers;
   std::vector<std::string> binned;
@@ -94,15 +134,15 @@ void refuse_columns(const SourceName& name, const std::vector<RefusedColumn>& re
   }
   std::string ways;
   if (!binned.empty()) {
-    const SourceName rest = identifiers.empty() ? name : name.with("without", longer(name, "without", identifiers));
-    ways = concat("bin numbers and dates with '", rest.with("bins", longer(name, "bins", binned)).text(), "', ");
+    std::vector<Advised> options;
+    if (!identifiers.empty()) options.push_back(without(name, identifiers));
+    options.push_back(bins(name, binned));
+    ways = concat("bin numbers and dates with ", written(name, style, options), ", ");
   }
-  ways += concat("drop ", all.size() == 1 ? "it" : "them", " with '",
-                 name.with("without", longer(name, "without", all)).text(), "'");
+  ways += concat("drop ", all.size() == 1 ? "it" : "them", " with ", written(name, style, {without(name, all)}));
   if (most_values > 0)
-    ways += concat(", or keep all values as labels with '", name.with("max_labels", std::to_string(most_values)).text(),
-                   "'");
-  fail_input(name.target(), ": ", describe(refused), ", too many to be labels; ", ways);
+    ways += concat(", or keep all values as labels with ", written(name, style, {max_labels(most_values)}));
+  fail_input(table, ": ", describe(refused), ", too many to be labels; ", ways);
 }
 
 }  // namespace segre

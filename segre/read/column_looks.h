@@ -33,9 +33,14 @@ struct RefusedColumn {
 /// different numbers with fractions are measurements, more than 20 different dates are dates.
 RefusedColumn judge_column(const std::string& name, const ColumnValues& values, int64_t max_labels);
 
-/// InputError about all refused columns at once, with source names that would work: numbers and dates in bins, without
-/// the columns, or with up to `most_values` labels, as many as the largest column has values (0: too many).
-[[noreturn]] void refuse_columns(const SourceName& name, const std::vector<RefusedColumn>& refused,
-                                 int64_t most_values);
+/// How the user gives options, and so how advice writes them: in the name of a source, 'csv:t.csv?without=id', or as
+/// arguments of a Python function, without=["id"].
+enum class OptionStyle { source_name, python };
+
+/// InputError about all refused columns of `table` at once, with options that would work, added to those of `name`:
+/// numbers and dates in bins, without the columns, or with up to `most_values` labels, as many as the largest column
+/// has values (0: too many).
+[[noreturn]] void refuse_columns(const std::string& table, const SourceName& name, OptionStyle style,
+                                 const std::vector<RefusedColumn>& refused, int64_t most_values);
 
 }  // namespace segre

@@ -7,17 +7,19 @@
 #include "segre/data/label_store.h"
 #include "segre/data/list_labels.h"
 #include "segre/read/bins_option.h"
-#include "segre/read/csv_items.h"
+#include "segre/read/csv_rows.h"
+#include "segre/read/read_table.h"
 #include "segre/read/readers.h"
+#include "segre/read/table_items.h"
 
 namespace segre {
 namespace {
 
-constexpr int64_t kLacking = -1;  // the field of a column that the file does not have
+constexpr int64_t kLacking = -1;  // the field of a column that the table does not have
 
-std::vector<std::string> names_of(const std::vector<CsvColumn>& columns) {
+std::vector<std::string> names_of(const std::vector<TableColumn>& columns) {
   std::vector<std::string> names;
-  for (const CsvColumn& column : columns) names.push_back(column.name);
+  for (const TableColumn& column : columns) names.push_back(column.name);
   return names;
 }
 
@@ -28,12 +30,12 @@ std::vector<std::string> names_of(const Space& space) {
 }
 
 // The columns of the space among those that the options select, in any order.
-std::vector<CsvColumn> match_columns(const Space& space, const CsvRows& rows, const std::string& what,
-                                     const std::string& may_lack) {
-  std::unordered_map<std::string, CsvColumn> there;
-  for (const CsvColumn& column : rows.columns()) there.emplace(column.name, column);
+std::vector<TableColumn> match_columns(const Space& space, const TableRows& rows, const std::string& what,
+                                       const std::string& may_lack) {
+  std::unordered_map<std::string, TableColumn> there;
+  for (const TableColumn& column : rows.columns()) there.emplace(column.name, column);
   const auto wanted = names_of(space);
-  std::vector<CsvColumn> columns;
+  std::vector<TableColumn> columns;
   std::vector<std::string> lacking;
   for (const std::string& name : wanted) {
     const auto at = there.find(name);
@@ -52,7 +54,7 @@ std::vector<CsvColumn> match_columns(const Space& space, const CsvRows& rows, co
                    ? " (if the file has no header, read it with header=0)"
                    : "");
   std::vector<std::string> others;
-  for (const CsvColumn& column : rows.columns())
+  for (const TableColumn& column : rows.columns())
     if (there.contains(column.name)) others.push_back(column.name);
   note_ignored(rows.file(), others);
   return columns;
@@ -60,28 +62,26 @@ std::vector<CsvColumn> match_columns(const Space& space, const CsvRows& rows, co
 
 }  // namespace
 
-CsvItems::Unseen CsvItems::unseen_of(const SourceName& name) {
+TableItems::Unseen TableItems::unseen_of(const SourceName& name) {
   const std::string given = name.choice("unseen", "refuse", {"refuse", "skip", "missing"});
   return given == "skip" ? Unseen::skip : given == "missing" ? Unseen::missing : Unseen::refuse;
 }
 
-CsvItems::CsvItems(const SourceName& name, const Space& space, const std::string& what, Unknowns unknowns,
-                   const std::string& may_lack)
+TableItems::TableItems(const SourceName& name, TableRows& rows, const Space& space, const std::string& what,
+                       Unknowns unknowns, const std::string& may_lack)
     : space_(space),
       unseen_(unseen_of(name)),
-      rows_(name),
-      declared_(name, rows_.encoding(), rows_.refuses_missing()),
-      unknowns_(rows_.missing() == CsvRows::Missing::unknown ? Unknowns::allow : unknowns) {
-  declared_.require_columns(rows_.all_names(), rows_.file());
-  for (CsvColumn& at : match_columns(space, rows_, what, may_lack)) {
+      rows_(rows),
+      unknowns_(rows.missing() == TableRows::Missing::unknown ? Unknowns::allow : unknowns) {
+  for (TableColumn& at : match_columns(space, rows, what, may_lack)) {
     const auto variable = static_cast<int64_t>(columns_.size());
     // labels= applies to all columns, except those of numbers and dates.
-    auto declared = space.bins(variable) == nullptr ? declared_.of(at.name) : std::nullopt;
+    auto declared = space.bins(variable) == nullptr ? rows.declared().of(at.name) : std::nullopt;
     columns_.push_back({std::move(at), {space, variable}, std::move(declared)});
   }
 }
 
-bool CsvItems::next(std::vector<int32_t>& labels) {
+bool TableItems::next(std::vector<int32_t>& labels) {
   labels.resize(columns_.size());
   while (rows_.next())
     if (read_row(labels)) {
@@ -92,15 +92,21 @@ bool CsvItems::next(std::vector<int32_t>& labels) {
 }
 
 // Whether to keep the row.
-bool CsvItems::read_row(std::vector<int32_t>& labels) {
+bool TableItems::read_row(std::vector<int32_t>& labels) {
   for (size_t i = 0; i < columns_.size(); ++i) {
-    const Column& column = columns_[i];
+    Column& column = columns_[i];
     labels[i] = kUnknown;
     if (column.at.field == kLacking) continue;
+    const int32_t code = rows_.code(column.at.field);
+    if (const int32_t label = column.found.find(code); label != FoundByCode::kNothing) {
+      labels[i] = label;
+      continue;
+    }
     const std::string_view text = rows_.value(column.at);
     if (unknowns_ == Unknowns::allow && text == kMissingName) continue;
     if (column.declared && text != kMissingName && !column.declared->has(text))
-      refuse_undeclared(rows_.place(), column.at.name, text, declared_.option_for(column.at.name), *column.declared);
+      refuse_undeclared(rows_.place(), column.at.name, text, rows_.declared().option_for(column.at.name),
+                        *column.declared);
     int64_t label = column.labels.find(text);
     if (label < 0 && unseen_ == Unseen::missing) label = column.labels.find(kMissingName);
     if (label < 0 && unseen_ == Unseen::skip) {
@@ -109,11 +115,12 @@ bool CsvItems::read_row(std::vector<int32_t>& labels) {
     }
     if (label < 0) refuse(static_cast<int64_t>(i), text);
     labels[i] = static_cast<int32_t>(label);
+    column.found.keep(code, labels[i]);
   }
   return true;
 }
 
-void CsvItems::refuse(int64_t variable, std::string_view text) const {
+void TableItems::refuse(int64_t variable, std::string_view text) const {
   if (text == kMissingName)
     fail_input(rows_.place(), ": ", unknown_label(space_, variable, text), "; missing=unknown leaves such cells out");
   const char* const why = unseen_ == Unseen::missing ? "; unseen=missing needs a column with missing values in "
@@ -122,7 +129,7 @@ void CsvItems::refuse(int64_t variable, std::string_view text) const {
   fail_input(rows_.place(), ": ", unknown_label(space_, variable, text), why);
 }
 
-void CsvItems::finish() const {
+void TableItems::finish() const {
   const int64_t n_rows = n_skipped_ + n_kept_;
   if (n_rows == 0) fail_input(rows_.file(), ": has a header but no rows");
   if (n_kept_ == 0)
@@ -139,22 +146,27 @@ void note_ignored(const std::string& file, const std::vector<std::string>& colum
        columns.size() == 1 ? ", which is not in the model" : ", which are not in the model");
 }
 
-Dataset read_csv_table_for(const SourceName& name, const Space& space, const std::string& what, int64_t most,
-                           Unknowns unknowns) {
+Dataset read_table_for(const SourceName& name, TableRows& rows, const Space& space, const std::string& what,
+                       int64_t most, Unknowns unknowns) {
   // The model's labels are fixed, so bins= and max_labels= have no effect, but they must still be valid.
   BinsOption::read(name);
   name.integer("max_labels", 0, {1, kMaxLabels});
-  CsvItems items(name, space, what, unknowns);
+  TableItems items(name, rows, space, what, unknowns);
   const int64_t limit = most > 0 ? std::min(most, name.limit()) : name.limit();
   LabelStore store;
   ItemNumbers lines;
   for (std::vector<int32_t> labels; lines.size() < limit && items.next(labels);) {
     for (const int32_t label : labels) store.add(label);
-    lines.add(items.rows().line());
+    lines.add(rows.line());
   }
   items.finish();
-  return {space, store.take(space, items.unknowns()), false, Origin::lines(items.rows().file(), std::move(lines)),
-          items.unknowns()};
+  return {space, store.take(space, items.unknowns()), false, rows.origin(std::move(lines)), items.unknowns()};
+}
+
+Dataset read_csv_table_for(const SourceName& name, const Space& space, const std::string& what, int64_t most,
+                           Unknowns unknowns) {
+  CsvRows rows(name);
+  return read_table_for(name, rows, space, what, most, unknowns);
 }
 
 }  // namespace segre

@@ -1,52 +1,28 @@
 #pragma once  // internal
 
-#include <optional>
-
-#include "segre/data/label_finder.h"
 #include "segre/read/csv_rows.h"
-#include "segre/read/declared_labels.h"
+#include "segre/read/table_items.h"
 
 namespace segre {
 
-/// The rows of `csv:FILE` as items of a model, one by one: columns and labels are matched with those of the space by
-/// name. See read_csv_table_for.
+/// The rows of `csv:FILE` as TableItems, for those who need the fields of each row, too.
 class CsvItems {
  public:
-  /// `may_lack`: a column that the file need not have; its labels are kUnknown then.
+  /// As TableItems; opens the file.
   CsvItems(const SourceName& name, const Space& space, const std::string& what, Unknowns unknowns,
-           const std::string& may_lack = "");
+           const std::string& may_lack = "")
+      : rows_(name), items_(name, rows_, space, what, unknowns, may_lack) {}
 
-  /// Goes to the next row to be kept and sets its labels; false at the end of the file.
-  bool next(std::vector<int32_t>& labels);
-  /// Notes how many rows were left out; InputError if none are left.
-  void finish() const;
-
+  bool next(std::vector<int32_t>& labels) { return items_.next(labels); }
+  void finish() const { items_.finish(); }
+  int64_t field(int64_t variable) const { return items_.field(variable); }
+  Unknowns unknowns() const { return items_.unknowns(); }
+  /// The row itself.
   const CsvRows& rows() const { return rows_; }
-  /// The field of each variable in the file's rows; -1 if the file does not have it.
-  int64_t field(int64_t variable) const { return columns_[variable].at.field; }
-  Unknowns unknowns() const { return unknowns_; }
 
  private:
-  enum class Unseen { refuse, skip, missing };
-  // A variable of the model and where its values are.
-  struct Column {
-    CsvColumn at;
-    LabelFinder labels;
-    std::optional<LabelDictionary> declared;
-  };
-  static Unseen unseen_of(const SourceName& name);
-  bool read_row(std::vector<int32_t>& labels);
-  [[noreturn]] void refuse(int64_t variable, std::string_view text) const;
-
-  Space space_;
-  Unseen unseen_;
   CsvRows rows_;
-  DeclaredLabels declared_;
-  Unknowns unknowns_;
-  std::vector<Column> columns_;
-  int64_t n_kept_ = 0;
-  int64_t n_skipped_ = 0;
-  std::string first_skipped_;
+  TableItems items_;  // reads rows_
 };
 
 }  // namespace segre

@@ -5,9 +5,8 @@
 #include "segre/core/text.h"
 #include "segre/data/label_store.h"
 #include "segre/read/bins_option.h"
-#include "segre/read/column_looks.h"
 #include "segre/read/csv_rows.h"
-#include "segre/read/declared_labels.h"
+#include "segre/read/read_table.h"
 #include "segre/read/readers.h"
 #include "segre/read/value_scale.h"
 
@@ -15,8 +14,9 @@ namespace segre {
 namespace {
 
 struct Column {
-  CsvColumn at;
+  TableColumn at;
   LabelDictionary dictionary;
+  FoundByCode numbers;      // in the dictionary
   std::string declared_by;  // the option that declares its labels; empty: they are those found
   bool has_missing = false;
   bool is_full = false;          // more different values than labels are possible: no more are added
@@ -26,35 +26,28 @@ struct Column {
   std::vector<double> measured;  // and its values, one per row; NaN: missing
 };
 
-// What the options say about all columns.
-struct Rules {
-  DeclaredLabels declared;
-  BinsOption bins;
-  int64_t max_labels;
-};
-
-std::vector<Column> make_columns(const CsvRows& rows, const Rules& rules) {
-  rules.declared.require_columns(rows.all_names(), rows.file());
+std::vector<Column> make_columns(const TableRows& rows, const BinsOption& option) {
+  const DeclaredLabels& declared = rows.declared();
   std::vector<Column> columns;
   std::vector<std::string> names;
-  for (const CsvColumn& at : rows.columns()) {
-    const auto bins = rules.bins.counts.find(at.name);
-    auto labels = rules.declared.of(at.name);
+  for (const TableColumn& at : rows.columns()) {
+    const auto bins = option.counts.find(at.name);
+    auto labels = declared.of(at.name);
     Column column;
     column.at = at;
-    if (bins != rules.bins.counts.end()) {
+    if (bins != option.counts.end()) {
       column.n_bins = bins->second;
-      if (rules.declared.has_dictionary_of(at.name))
-        fail_input(rows.file(), ": column ", printable(at.name), " has labels (", rules.declared.option_for(at.name),
+      if (declared.has_own(at.name))
+        fail_input(rows.file(), ": column ", printable(at.name), " has labels (", declared.option_for(at.name),
                    ") and bins (bins=); give only one of them");
     } else if (labels) {
       column.dictionary = std::move(*labels);
-      column.declared_by = rules.declared.option_for(at.name);
+      column.declared_by = declared.option_for(at.name);
     }
     columns.push_back(std::move(column));
     names.push_back(at.name);
   }
-  for (const auto& [name, count] : rules.bins.counts)
+  for (const auto& [name, count] : option.counts)
     if (std::find(names.begin(), names.end(), name) == names.end())
       fail_input(rows.file(), ": has no column '", name, "' to bin (bins=); the nearest is ",
                  printable(nearest(name, names)));
@@ -76,12 +69,13 @@ void check_header(const SourceName& name, const std::string& place, const std::v
 
 class TableReader {
  public:
-  explicit TableReader(const SourceName& name)
+  TableReader(const SourceName& name, TableRows& rows, OptionStyle style)
       : name_(name),
-        rows_(name),
-        rules_{DeclaredLabels(name, rows_.encoding(), rows_.refuses_missing()), BinsOption::read(name),
-               name.integer("max_labels", 0, {1, kMaxLabels})},
-        columns_(make_columns(rows_, rules_)) {}
+        rows_(rows),
+        style_(style),
+        bins_(BinsOption::read(name)),
+        max_labels_(name.integer("max_labels", 0, {1, kMaxLabels})),
+        columns_(make_columns(rows, bins_)) {}
 
   Dataset read() {
     for (const int64_t limit = name_.limit(); lines_.size() < limit && rows_.next();) {
@@ -91,14 +85,14 @@ class TableReader {
     if (lines_.size() == 0) fail_input(rows_.file(), ": has a header but no rows");
     const auto refused = judge_columns();
     if (rows_.has_header()) check_header(name_, rows_.header_place(), columns_);
-    if (!refused.empty()) refuse_columns(name_, refused, most_values());
+    if (!refused.empty()) refuse_columns(rows_.file(), name_, style_, refused, most_values());
     const Space space = Space::table(number_anew());
     const Unknowns unknowns = leaves_unknown() ? Unknowns::allow : Unknowns::refuse;
-    return {space, store_.take(space, unknowns), false, Origin::lines(rows_.file(), std::move(lines_)), unknowns};
+    return {space, store_.take(space, unknowns), false, rows_.origin(std::move(lines_)), unknowns};
   }
 
  private:
-  bool leaves_unknown() const { return rows_.missing() == CsvRows::Missing::unknown; }
+  bool leaves_unknown() const { return rows_.missing() == TableRows::Missing::unknown; }
 
   // What the store keeps for a value: its number in the column's dictionary, 0 in a column with bins.
   int32_t number_of(Column& column) {
@@ -111,11 +105,17 @@ class TableReader {
     column.has_missing = column.has_missing || is_missing;
     if (column.n_bins > 0) return measure(column, text, is_missing);
     if (column.is_full) return 0;
-    if (!is_missing && !column.declared_by.empty() && !column.dictionary.has(text))
-      refuse_undeclared(rows_.place(), column.at.name, text, column.declared_by, column.dictionary);
-    if (column.dictionary.size() == kMaxLabels && !column.dictionary.has(text)) return take_no_more(column, text);
+    const int32_t code = rows_.code(column.at.field);
+    int32_t number = column.numbers.find(code);
+    if (number == FoundByCode::kNothing) {
+      if (!is_missing && !column.declared_by.empty() && !column.dictionary.has(text))
+        refuse_undeclared(rows_.place(), column.at.name, text, column.declared_by, column.dictionary);
+      if (column.dictionary.size() == kMaxLabels && !column.dictionary.has(text)) return take_no_more(column, text);
+      number = column.dictionary.number(text);
+      column.numbers.keep(code, number);
+    }
     column.n_values += is_missing ? 0 : 1;
-    return column.dictionary.number(text);
+    return number;
   }
 
   int32_t measure(Column& column, std::string_view text, bool is_missing) {
@@ -124,7 +124,7 @@ class TableReader {
       column.measured.push_back(*value);
       return 0;
     }
-    if (rules_.bins.counts.contains(column.at.name))
+    if (bins_.counts.contains(column.at.name))
       fail_input(rows_.place(), ": column ", printable(column.at.name), " is '", printable(text), "', a ",
                  column.scale.is_date() ? "date" : "number", column.measured.empty() ? " or a date" : "",
                  " was expected (bins=)");
@@ -139,9 +139,12 @@ class TableReader {
   // One value too many to be labels: from here on the column holds numbers or dates if bins=auto allows that, or else
   // is refused in the end.
   int32_t take_no_more(Column& column, std::string_view text) {
+    if (!column.declared_by.empty())  // all other values are declared
+      fail_input(rows_.place(), ": column ", printable(column.at.name), " has a missing value besides the ", kMaxLabels,
+                 " labels declared (", column.declared_by, "), the most that a column may have");
     column.is_full = true;
     const auto looks = judge(column).looks;
-    if (!rules_.bins.is_auto || looks == Looks::identifier) return 0;
+    if (!bins_.is_auto || looks == Looks::identifier) return 0;
     start_measuring(column);
     return measure(column, text, text == kMissingName);
   }
@@ -153,7 +156,7 @@ class TableReader {
                          .is_full = column.is_full,
                          .n_values = column.n_values,
                          .n_rows = lines_.size()},
-                        rules_.max_labels);
+                        max_labels_);
   }
 
   // Turns the labels stored so far into values: all are numbers, or all dates.
@@ -177,7 +180,7 @@ class TableReader {
     for (Column& column : columns_) {
       if (column.n_bins > 0 || !column.declared_by.empty()) continue;  // as the user asked
       const RefusedColumn judged = judge(column);
-      if (judged.looks != Looks::labels && judged.looks != Looks::identifier && rules_.bins.is_auto) {
+      if (judged.looks != Looks::labels && judged.looks != Looks::identifier && bins_.is_auto) {
         start_measuring(column);
       } else if (judged.looks != Looks::labels) {
         refused.push_back(judged);
@@ -244,8 +247,10 @@ class TableReader {
   }
 
   const SourceName& name_;
-  CsvRows rows_;
-  Rules rules_;
+  TableRows& rows_;
+  OptionStyle style_;
+  BinsOption bins_;
+  int64_t max_labels_;
   std::vector<Column> columns_;
   LabelStore store_;
   ItemNumbers lines_;
@@ -257,11 +262,16 @@ TextEncoding encoding_of(const SourceName& name) {
   return name.choice("encoding", "utf8", {"utf8", "latin1"}) == "latin1" ? TextEncoding::latin1 : TextEncoding::utf8;
 }
 
-Dataset read_csv_table(const SourceName& name) {
+Dataset read_table(const SourceName& name, TableRows& rows, OptionStyle style) {
   if (name.has("unseen"))
     fail_input("data source ", name.text(),
                ": unseen= says what to do with labels that a model never saw, but the table is not read for a model");
-  return TableReader(name).read();
+  return TableReader(name, rows, style).read();
+}
+
+Dataset read_csv_table(const SourceName& name) {
+  CsvRows rows(name);
+  return read_table(name, rows, OptionStyle::source_name);
 }
 
 }  // namespace segre

@@ -13,7 +13,7 @@ namespace segre {
 namespace {
 
 // Adds a label; false if it was already declared.
-bool declare(LabelDictionary& labels, const std::string& text) {
+bool add_label(LabelDictionary& labels, const std::string& text) {
   const int64_t before = labels.size();
   labels.number(is_missing(text) ? kMissingName : text);
   return labels.size() > before;
@@ -31,7 +31,7 @@ void DeclaredLabels::read_labels(const SourceName& name, bool refuse_missing) {
   for (const std::string& text : name.words("labels", '|')) {
     if (refuse_missing && is_missing(text))
       name.fail_option("labels", concat("labels without '", text, "', which missing=refuse refuses,"));
-    if (!declare(labels, text)) name.fail_option("labels", "each label once");
+    if (!add_label(labels, text)) name.fail_option("labels", "each label once");
   }
   if (labels.size() > kMaxLabels) name.fail_option("labels", concat("at most ", kMaxLabels, " labels"));
   everywhere_ = std::move(labels);
@@ -50,11 +50,26 @@ void DeclaredLabels::read_dictionary(const std::string& file, TextEncoding encod
       fail_input(file, ":", rows[r].line, ": column ", printable(column), ": label '", printable(text), "' ", what...);
     };
     if (refuse_missing && is_missing(text)) refuse("is a missing value, a label was expected (missing=refuse)");
-    Entry& entry = by_column_.try_emplace(column, Entry{{}, rows[r].line}).first->second;
-    if (!declare(entry.labels, text)) refuse("is declared twice");
+    Entry& entry = by_column_.try_emplace(column, Entry{{}, "dictionary=" + file, rows[r].line}).first->second;
+    if (!add_label(entry.labels, text)) refuse("is declared twice");
     if (entry.labels.size() > kMaxLabels) refuse("exceeds the ", kMaxLabels, " labels that a column may have");
   }
   if (by_column_.empty()) fail_input(file, ": has a header but no labels");
+}
+
+void DeclaredLabels::declare(const std::string& table, const std::string& column, const std::vector<std::string>& texts,
+                             bool refuse_missing) {
+  Entry entry{{}, "its categories"};
+  for (const std::string& text : texts) {
+    if (refuse_missing && is_missing(text))
+      fail_input(table, ": column ", printable(column), " has the category '", text,
+                 "', a missing value; a label was expected (missing=refuse)");
+    add_label(entry.labels, text);
+  }
+  if (entry.labels.size() > kMaxLabels)
+    fail_input(table, ": column ", printable(column), " has ", entry.labels.size(), " categories, more than the ",
+               kMaxLabels, " labels that a column may have");
+  by_column_.insert_or_assign(column, std::move(entry));
 }
 
 std::optional<LabelDictionary> DeclaredLabels::of(const std::string& column) const {
@@ -63,7 +78,8 @@ std::optional<LabelDictionary> DeclaredLabels::of(const std::string& column) con
 }
 
 std::string DeclaredLabels::option_for(const std::string& column) const {
-  return by_column_.contains(column) ? "dictionary=" + file_ : "labels=";
+  const auto at = by_column_.find(column);
+  return at != by_column_.end() ? at->second.declared_by : "labels=";
 }
 
 void DeclaredLabels::require_columns(const std::vector<std::string>& columns, const std::string& file) const {

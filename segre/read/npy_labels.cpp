@@ -43,9 +43,14 @@ void check_strays(const std::string& file, const torch::Tensor& values, int64_t 
 }  // namespace
 
 Dataset read_npy_labels(const SourceName& name, Strays strays) {
+  return read_array(read_npy(name.target()), name, strays);
+}
+
+Dataset read_array(torch::Tensor values, const SourceName& name, Strays strays) {
   const std::string& file = name.target();
   const int64_t given = name.integer("labels", 0, {1, kMaxLabels});
-  auto values = read_npy(file);
+  if (!c10::isIntegralType(values.scalar_type(), /*includeBool=*/true))
+    fail_input(file, ": holds values of type ", c10::toString(values.scalar_type()), ", integers were expected");
   if (values.dim() != 2 && values.dim() != 3)
     fail_input(file, ": the array has ", values.dim(),
                " axes, expected [items, length] for sequences or [items, height, width] for images");

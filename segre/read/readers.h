@@ -49,6 +49,10 @@ enum class Strays { refuse, keep };
 /// npy:FILE: integers [N, length] are sequences, [N, height, width] images; -1 is kUnknown.
 Dataset read_npy_labels(const SourceName& name, Strays strays = Strays::refuse);
 
+/// The same for an array in memory of any integer type or bool, on the CPU; `options` are those of npy:, and its target
+/// is what messages call the array.
+Dataset read_array(torch::Tensor values, const SourceName& options, Strays strays = Strays::refuse);
+
 /// omniglot:ZIP: drawings, strokes are 1. A pixel of the resized drawing is 1 if ink covers more than half of its area
 /// (or the given percentage). This preserves the share of ink and keeps nearly every stroke whole at 28 x 28; picking
 /// single pixels would break them. A lower percentage thickens them.

@@ -114,18 +114,27 @@ torch::Tensor parse_labels(const Space& space, const std::string& text, const st
   // A source has a colon or a question mark before its first equals sign, if any.
   const bool is_pairs = text.find('=') != std::string::npos && text.find_first_of(":?") > text.find('=');
   if (!is_pairs) return open_source_for(space, source_name(text), option + " " + text, Unknowns::allow)->rows(0, 1);
-  auto labels = torch::full({1, space.n_variables()}, kUnknown, torch::kInt64);
-  const auto names = names_of(space);
+  std::vector<std::pair<std::string, std::string>> pairs;
   for (const std::string& word : split(text, ',')) {
     const size_t sign = word.find('=');
     if (sign == std::string::npos) fail_input(option, " ", text, ": '", printable(word), "' is not NAME=LABEL");
-    const int64_t variable = find_variable(names, word.substr(0, sign), option);
-    const int64_t label = LabelFinder(space, variable).find(word.substr(sign + 1));
+    pairs.emplace_back(word.substr(0, sign), word.substr(sign + 1));
+  }
+  return labels_named(space, pairs, option);
+}
+
+torch::Tensor labels_named(const Space& space, const std::vector<std::pair<std::string, std::string>>& pairs,
+                           const std::string& option) {
+  auto labels = torch::full({1, space.n_variables()}, kUnknown, torch::kInt64);
+  const auto names = names_of(space);
+  for (const auto& [name, text] : pairs) {
+    const int64_t variable = find_variable(names, name, option);
+    const int64_t label = LabelFinder(space, variable).find(text);
     if (label < 0)
-      fail_input(option, " ", printable(word), ": ", printable(names[variable]), " has the labels ",
+      fail_input(option, " ", printable(name + "=" + text), ": ", printable(name), " has the labels ",
                  list_labels(label_names(space, variable)));
     if (labels[0][variable].item<int64_t>() != kUnknown)
-      fail_input(option, " ", text, ": ", printable(names[variable]), " is stated twice");
+      fail_input(option, " ", printable(name + "=" + text), ": ", printable(name), " is stated twice");
     labels[0][variable] = label;
   }
   return labels;

@@ -13,6 +13,10 @@ torch::Tensor parse_variables(const Space& space, const std::string& text, const
 /// source (a SOURCE, FILE.csv or FILE.npy) whose missing values are not stated.
 torch::Tensor parse_labels(const Space& space, const std::string& text, const std::string& option);
 
+/// The same from pairs of a variable's name and a label's.
+torch::Tensor labels_named(const Space& space, const std::vector<std::pair<std::string, std::string>>& pairs,
+                           const std::string& option);
+
 /// Notes once that a model was not trained to be told labels, if so.
 void note_untold(const LoadedRun& run);
 

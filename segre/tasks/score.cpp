@@ -53,6 +53,15 @@ int64_t mean_scored(const torch::Tensor& labels, const torch::Tensor& given) {
 
 }  // namespace
 
+ScoreMethod parse_score_method(const std::string& text, const std::string& option) {
+  if (text == "free") return ScoreMethod::free;
+  if (text == "path") return ScoreMethod::path;
+  if (text == "ball") return ScoreMethod::ball;
+  if (text == "direct") return ScoreMethod::direct;
+  if (text == "order") return ScoreMethod::order;
+  fail_input(option, " ", text, ": expected free, path, ball, direct, order");
+}
+
 // How to score distinct labelings, and what the scores mean.
 struct Scorer::Estimator {
   std::function<std::unique_ptr<Refinement>(const torch::Tensor& labels)> start;

@@ -18,6 +18,9 @@ enum class ScoreMethod {
   order,   ///< labels filled in one after another: the likelihood of the erasure sampler
 };
 
+/// "free", "path", "ball", "direct" or "order"; InputError, starting with the user's option, otherwise.
+ScoreMethod parse_score_method(const std::string& text, const std::string& option);
+
 /// The standard error to reach: a number of nats plus a share of the average's nats.
 struct ErrorGoal {
   double nats = 0.05;

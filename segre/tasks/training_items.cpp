@@ -33,6 +33,12 @@ std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, const std:
   }
 }
 
+std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, std::shared_ptr<DataSource> data) {
+  auto source = learned_items(run.experiment, relabel(run.model.space(), std::move(data), "training data"));
+  require_complete(*source, "training data");
+  return source;
+}
+
 torch::Tensor count_training_labels(const DataSource& train) {
   const int64_t there = train.n_items();
   const int64_t n_items = there == 0 ? kEndlessCounted : std::min(kMostCounted, there);

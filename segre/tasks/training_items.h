@@ -10,6 +10,9 @@ namespace segre {
 std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, const std::string& train = {},
                                                 const std::string& what = "train");
 
+/// The same for the run's data, all of them, that the program still has open.
+std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, std::shared_ptr<DataSource> data);
+
 /// Counts of each variable's labels in the training items, or in 100,000 chosen among them: [S] int64.
 torch::Tensor count_training_labels(const DataSource& train);
 

@@ -22,5 +22,18 @@ TEST(Log, GoesWhereItIsSentAndElseNowhere) {
   send_log_to(&std::cerr);  // as the tests' main() sets it
 }
 
+TEST(Log, LinesAreRedrawnOnlyWhereTheProgramSaysSo) {
+  std::ostringstream mine;
+  send_log_to(&mine, /*redraws=*/true);
+  EXPECT_TRUE(log_redraws());
+  send_log_to(&mine);
+  EXPECT_FALSE(log_redraws());
+  testing::internal::CaptureStderr();  // to a file
+  send_log_to(&std::cerr);
+  EXPECT_FALSE(log_redraws());
+  testing::internal::GetCapturedStderr();
+  send_log_to(&std::cerr);  // as the tests' main() sets it
+}
+
 }  // namespace
 }  // namespace segre

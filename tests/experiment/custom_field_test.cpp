@@ -19,7 +19,8 @@ using test::train_into;
 using test::two_layers;
 
 const char* const kNotHere =
-    "a network that another program supplies and segre does not have; that program can load it (CustomField)";
+    "a network that another program supplies and segre does not have; that program can load it "
+    "(CustomField in C++, field= in Python)";
 
 TrainRunOptions with_field(const CustomField& field, bool resume = false) {
   TrainRunOptions options;

@@ -5,9 +5,10 @@
 
 #include "segre/core/work.h"
 
-namespace segre::cli {
+namespace segre {
 
-/// Shows progress on stderr while alive: a bar on a terminal, occasional lines elsewhere.
+/// Shows the progress of long work on log_stream() while alive: a bar where lines can be redrawn, occasional lines
+/// elsewhere.
 class WorkDisplay {
  public:
   WorkDisplay();
@@ -30,4 +31,4 @@ auto with_progress(Work&& work) {
   return std::forward<Work>(work)(display.callbacks());
 }
 
-}  // namespace segre::cli
+}  // namespace segre

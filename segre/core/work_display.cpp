@@ -1,10 +1,10 @@
-#include "cli/show_work.h"
+#include "segre/core/work_display.h"
 
 #include <optional>
 
 #include "segre/core/progress.h"
 
-namespace segre::cli {
+namespace segre {
 
 struct WorkDisplay::Shown {
   std::string what;
@@ -29,4 +29,4 @@ WorkCallbacks WorkDisplay::callbacks() {
   }};
 }
 
-}  // namespace segre::cli
+}  // namespace segre

@@ -1,0 +1,50 @@
+#pragma once  // internal
+
+#include <optional>
+
+#include "segre/data/label_finder.h"
+#include "segre/read/table_rows.h"
+
+namespace segre {
+
+/// The rows of a table as items of a model, one by one: columns and labels are matched with those of the space by name.
+/// See read_csv_table_for.
+class TableItems {
+ public:
+  /// `may_lack`: a column that the table need not have; its labels are kUnknown then.
+  TableItems(const SourceName& name, TableRows& rows, const Space& space, const std::string& what, Unknowns unknowns,
+             const std::string& may_lack = "");
+
+  /// Goes to the next row to be kept and sets its labels; false at the end of the table.
+  bool next(std::vector<int32_t>& labels);
+  /// Notes how many rows were left out; InputError if none are left.
+  void finish() const;
+
+  /// The field of each variable in the table's rows; -1 if the table does not have it.
+  int64_t field(int64_t variable) const { return columns_[variable].at.field; }
+  Unknowns unknowns() const { return unknowns_; }
+
+ private:
+  enum class Unseen { refuse, skip, missing };
+  // A variable of the model and where its values are.
+  struct Column {
+    TableColumn at;
+    LabelFinder labels;
+    std::optional<LabelDictionary> declared;
+    FoundByCode found{};
+  };
+  static Unseen unseen_of(const SourceName& name);
+  bool read_row(std::vector<int32_t>& labels);
+  [[noreturn]] void refuse(int64_t variable, std::string_view text) const;
+
+  Space space_;
+  Unseen unseen_;
+  TableRows& rows_;
+  Unknowns unknowns_;
+  std::vector<Column> columns_;
+  int64_t n_kept_ = 0;
+  int64_t n_skipped_ = 0;
+  std::string first_skipped_;
+};
+
+}  // namespace segre

@@ -1,0 +1,53 @@
+#include "segre/tasks/complete_items.h"
+
+#include <algorithm>
+
+#include "segre/core/error.h"
+
+namespace segre {
+
+void complete_items(const Completer& completer, const torch::Tensor& labels, const torch::Tensor& soft,
+                    const CompletionWanted& wanted, const std::function<void(const CompletedItems&)>& use,
+                    const WorkCallbacks& callbacks) {
+  const int64_t N = labels.size(0);
+  const int64_t step = completer.items_per_call();
+  for (int64_t first = 0; first < N; first += step) {
+    const auto part = labels.slice(0, first, first + step);
+    const Known known = completer.known_of(part, soft.defined() ? soft.slice(0, first, first + step) : soft);
+    const auto number = static_cast<uint64_t>(first);
+    CompletedItems done{.first = first, .known = known.labels};
+    const bool best = wanted.labels && wanted.draws == 0;
+    if (best || wanted.probabilities) done.probabilities = completer.probabilities(known, number);
+    if (best) {
+      done.labels = completer.best(done.probabilities).unsqueeze(1);
+    } else if (wanted.labels) {
+      std::vector<torch::Tensor> draws;
+      for (int64_t k = 0; k < wanted.draws; ++k) {
+        callbacks.check();
+        draws.push_back(completer.draw(known, number, k));
+      }
+      done.labels = torch::stack(draws, 1);
+    }
+    use(done);
+    callbacks.report({"completing", std::min(N, first + step), N});
+  }
+}
+
+torch::Tensor check_evidence(const Space& space, const torch::Tensor& soft, int64_t n_items, const std::string& what) {
+  const int64_t S = space.n_coordinates();
+  std::vector<int64_t> shaped = space.shape();
+  shaped.push_back(space.max_labels());
+  const auto row = soft.dim() > 0 ? soft.sizes().slice(1).vec() : std::vector<int64_t>();
+  const bool by_variable =
+      space.is_uniform() && (row == std::vector<int64_t>{space.n_variables(), space.max_labels()} || row == shaped);
+  if ((row != std::vector<int64_t>{S} && !by_variable) || soft.size(0) < n_items)
+    fail_input(
+        what, ": has shape ", soft.sizes(), ", expected [", n_items, ", ", S, "]",
+        space.is_uniform() ? concat(" or [", n_items, ", ", space.n_variables(), ", ", space.max_labels(), "]") : "",
+        ": log-likelihoods of every label of every item");
+  if (soft.isnan().any().item<bool>())
+    fail_input(what, ": holds a value that is not a number, log-likelihoods were expected");
+  return soft.reshape({soft.size(0), S}).slice(0, 0, n_items);
+}
+
+}  // namespace segre
