@@ -4,6 +4,8 @@
 #   make demo                    train and sample the toys, write build/demo/report.html
 #   make test                    build and run all tests
 #   make build                   build/segre and the library
+#   make python                  the Python package, into .venv: .venv/bin/python -c 'import segre'
+#   make wheel                   the same as a file to install elsewhere, dist/segre-*.whl
 #   make mutants                 plant small mistakes one by one and check that the tests find them
 #   make asan | make tsan        run the tests under the address or the thread sanitizer
 #   make fuzz SECONDS=60         feed hostile files to every reader, for this many seconds each
@@ -24,10 +26,10 @@ export TORCH_DIR CUDA
 torch_option = $(if $(TORCH_DIR),-DSEGRE_TORCH_DIR=$(TORCH_DIR),)
 say = @printf '\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help setup configure build test mutants asan tsan fuzz demo bench format lint clean
+.PHONY: help setup configure build python wheel test mutants asan tsan fuzz demo bench format lint clean
 
 help:
-	@sed -n '4,17s/^# \{0,1\}//p' Makefile
+	@sed -n '4,19s/^# \{0,1\}//p' Makefile
 
 setup:
 	@scripts/setup.sh build
@@ -41,16 +43,36 @@ build: configure
 	$(call say,build)
 	@cmake --build $(BUILD)
 
-test: setup-test build
+# scikit-build-core works in the same build folder, so nothing is compiled twice.
+skbuild = --no-build-isolation --no-deps --quiet --disable-pip-version-check -C build-dir=$(BUILD) \
+  -C cmake.define.SEGRE_TESTS=ON -C cmake.define.SEGRE_CUDA=$(if $(filter 1,$(CUDA)),ON,OFF) \
+  $(if $(TORCH_DIR),-C cmake.define.SEGRE_TORCH_DIR=$(TORCH_DIR))
+
+# It leaves the place of the wheel behind as the prefix of the next 'cmake --install'.
+restore_prefix = cmake -B $(BUILD) -DCMAKE_INSTALL_PREFIX=/usr/local > $(BUILD)/configure.log 2>&1
+
+python: setup-python configure
+	$(call say,build the Python package into .venv)
+	@.venv/bin/python -m pip install $(skbuild) . && $(restore_prefix)
+
+wheel: setup-python configure
+	$(call say,build the wheel)
+	@.venv/bin/python -m pip wheel $(skbuild) --wheel-dir dist . && $(restore_prefix)
+	@ls -l dist/segre-*.whl
+
+test: setup-test build python
 	$(call say,test)
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel 2
+	$(call say,test the Python package)
+	@.venv/bin/python -m mypy
+	@.venv/bin/python -m pytest
 
 # MUTANTS="--revision REV", "--only 'io-*'": see scripts/mutants.py --help.
 mutants: setup setup-test
 	@scripts/mutants.py $(MUTANTS)
 
-.PHONY: setup-test setup-bench setup-lint setup-fuzz
-setup-test setup-bench setup-lint setup-fuzz:
+.PHONY: setup-python setup-test setup-bench setup-lint setup-fuzz
+setup-python setup-test setup-bench setup-lint setup-fuzz:
 	@scripts/setup.sh $(subst setup-,,$@)
 
 # Suppressions and options are in scripts/sanitizers/, each with its reason.
@@ -92,4 +114,4 @@ lint: setup-lint configure
 	@scripts/lint.sh $(BUILD)
 
 clean:
-	rm -rf build build-* runs
+	rm -rf build build-* dist runs

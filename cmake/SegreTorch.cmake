@@ -74,8 +74,9 @@ function(segre_add_torch directory cuda)
   endforeach()
   # The wheel's libraries find their NVIDIA dependencies by themselves at run time; the linker needs telling not to look.
   # as-needed would drop libtorch_cuda, whose kernels register themselves and are never called by name.
+  # What is to be installed elsewhere (SEGRE_RELOCATABLE) must not name this directory.
   target_link_options(segre::torch INTERFACE "LINKER:--allow-shlib-undefined" "LINKER:--no-as-needed"
-                      "LINKER:-rpath,${directory}/lib")
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:SEGRE_RELOCATABLE>>>:LINKER:-rpath,${directory}/lib>)
   if(SEGRE_FUZZ)  # on one thread: loops are not cut up, and the library is there for its calls alone
     target_link_libraries(segre::torch INTERFACE gomp)
     return()

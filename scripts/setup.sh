@@ -2,7 +2,8 @@
 # Installs what building segre needs and this machine lacks; does nothing if nothing is missing.
 #
 #   scripts/setup.sh build    compiler, CMake, header libraries; LibTorch and plotly.js in .venv
-#   scripts/setup.sh test     also Chromium, for the test that opens the report
+#   scripts/setup.sh python   also what building the Python package needs: nanobind, scikit-build-core, NumPy
+#   scripts/setup.sh test     also what the tests need: Chromium, which opens the report, and pytest, mypy, pandas, Jupyter
 #   scripts/setup.sh lint     also clang-format, clang-tidy
 #   scripts/setup.sh fuzz     also Clang with its sanitizers and libFuzzer
 #   scripts/setup.sh bench    also all of PyTorch (2 GB more) and scikit-learn, for comparison
@@ -16,6 +17,9 @@ torch_version=2.11.0
 torch_cpu_needs=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
 plotly_version=6.3.0
 sklearn_version=1.7.2
+python_build=(nanobind==3.1.0 scikit-build-core==1.1.1 numpy)
+# Of the tests in Python: pandas and Matplotlib are used by the notebook, which nbclient and ipykernel run.
+python_test=(pytest==9.2.0 mypy==2.4.1 pandas==3.1.1 matplotlib==3.11.2 nbclient==0.11.0 ipykernel==7.4.0)
 
 packages=(g++ make cmake ninja-build ccache git ca-certificates python3 python3-venv
           libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libgtest-dev
@@ -23,11 +27,12 @@ packages=(g++ make cmake ninja-build ccache git ca-certificates python3 python3-
 optional=()
 case "${1:-build}" in
   build) ;;
-  test) optional+=(chromium) ;;
+  python) packages+=(python3-dev) ;;
+  test) packages+=(python3-dev); optional+=(chromium) ;;
   lint) packages+=(clang-format clang-tidy) ;;
   fuzz) packages+=(clang libclang-rt-dev) ;;
   bench) ;;
-  *) echo "setup.sh: unknown part '$1' (build, test, lint, fuzz, bench)" >&2; exit 2 ;;
+  *) echo "setup.sh: unknown part '$1' (build, python, test, lint, fuzz, bench)" >&2; exit 2 ;;
 esac
 
 say() { printf '\033[1m== %s\033[0m\n' "$*"; }
@@ -82,7 +87,7 @@ find_python() {
 }
 
 pip_install() {
-  if ! .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; then
+  if ! .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts "$@"; then
     echo "Installing from PyPI failed. Check the network, or run this, then make again:" >&2
     echo "  $PWD/.venv/bin/python -m pip install $*" >&2
     exit 1
@@ -134,6 +139,16 @@ install_sklearn() {
   pip_install "scikit-learn==$sklearn_version" numpy
 }
 
+install_python_build() {
+  say "install nanobind, scikit-build-core and NumPy (to build the Python package)"
+  pip_install "${python_build[@]}"
+}
+
+install_python_test() {
+  say "install pytest, mypy, pandas and Jupyter (to test the Python package, 0.3 GB)"
+  pip_install "${python_test[@]}"
+}
+
 install_packages
 once venv make_venv
 once plotly-$plotly_version install_plotly
@@ -145,5 +160,7 @@ elif [ ! -e "$TORCH_DIR/lib/libtorch_cpu.so" ]; then
   echo "TORCH_DIR=$TORCH_DIR: no lib/libtorch_cpu.so in it; expected an unpacked LibTorch $torch_version or the wheel's torch folder" >&2
   exit 2
 fi
+case "${1:-build}" in python|test) once python-build install_python_build ;; esac
+if [ "${1:-build}" = test ]; then once python-test install_python_test; fi
 if [ "${1:-build}" = bench ]; then once sklearn-$sklearn_version install_sklearn; fi
 install_optional

@@ -1,0 +1,14 @@
+"""Whether progress is drawn as a bar, which is the case on a terminal and in a notebook, or as plain lines."""
+
+from __future__ import annotations
+
+import sys
+
+from . import _core
+
+
+def ready() -> None:
+    """Prepares standard error for the work that follows. Called before anything that may take long."""
+    stream = sys.stderr
+    terminal = stream is not None and hasattr(stream, "isatty") and stream.isatty()
+    _core.send_log_to_python(redraws=terminal or "ipykernel" in sys.modules)

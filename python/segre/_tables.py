@@ -1,0 +1,287 @@
+"""Columns of tables: from the user's values to texts, and from labels back to values of the same type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._kinds import is_frame
+
+MISSING = "(missing)"  # the label of missing values
+
+# name, different values as texts, which of them each row has, whether they are all labels
+Column = tuple[str, list[str], np.typing.NDArray[np.int32], bool]
+
+# The type of a column, as in a run's columns.json: {"dtype": "int64"}; with "values" if its texts do not say what they
+# were, with "ordered" if it is a category, whose categories the values are, and with "name" if that is a number.
+Kind = Mapping[str, Any]
+
+
+def pandas_if_any() -> Any:
+    """pandas, if it is installed; else None."""
+    try:
+        import pandas
+    except ImportError:
+        return None
+    return pandas
+
+
+# ---- in ---------------------------------------------------------------------------------------------------------------
+
+
+def columns_for(space: _core.Space, table: Any) -> tuple[list[Column], int]:
+    """The columns of a table that a model is to read, with the texts that its labels have."""
+    columns, n_rows = columns_of(table)
+    labels = {name: space.label_names(i) for i, name in enumerate(space.names)}
+    return [
+        (name, matched(texts, set(labels[name])) if name in labels else texts, codes, declared)
+        for name, texts, codes, declared in columns
+    ], n_rows
+
+
+def matched(texts: list[str], labels: set[str]) -> list[str]:
+    """The label that each text means. How a value is written depends on its column: pandas makes 2 a 2.0 where values
+    are missing, and leaves out the time of day where all are at midnight."""
+    return [next((way for way in _ways_to_write(text) if way in labels), text) for text in texts]
+
+
+def _ways_to_write(text: str) -> list[str]:
+    ways = [text]
+    for end in (".0", " 00:00:00"):
+        ways += [text.removesuffix(end), text + end]
+    return ways
+
+
+def columns_of(table: Any) -> tuple[list[Column], int]:
+    """The columns of a table, and its number of rows."""
+    if is_frame(table):
+        columns = [_frame_column(str(name), table.iloc[:, i]) for i, name in enumerate(table.columns)]
+        return columns, len(table)
+    columns = [_plain_column(str(name), values) for name, values in table.items()]
+    lengths = {name: len(codes) for name, _, codes, _ in columns}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ValueError(f"columns: have different numbers of rows: {found}")
+    return columns, next(iter(lengths.values()), 0)
+
+
+def _frame_column(name: str, series: Any) -> Column:
+    import pandas
+
+    if isinstance(series.dtype, pandas.CategoricalDtype):
+        return name, _texts(series.cat.categories, name), series.cat.codes.to_numpy(np.int32), True
+    try:
+        codes, values = pandas.factorize(series)
+    except TypeError:
+        strange = next(type(value).__name__ for value in series if type(value).__hash__ is None)
+        raise ValueError(f"DataFrame: column {name} holds a {strange}; texts, numbers or dates were expected") from None
+    return name, _texts(values, name), np.asarray(codes, np.int32), False
+
+
+def _plain_column(name: str, values: Any) -> Column:
+    """A column of a mapping: None and NaN are missing."""
+    shape = getattr(values, "shape", (0,))
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or len(shape) != 1:
+        what = f"has shape {list(shape)}" if len(shape) != 1 else f"is {values!r}"
+        raise ValueError(f"columns: column {name} {what}, a list or an array with one axis was expected")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuU":
+        found, places = np.unique(values, return_inverse=True)
+        return name, _texts(found.tolist(), name), places.astype(np.int32), False
+    different: dict[Any, int] = {}
+    codes = np.empty(len(values), np.int32)
+    for row, value in enumerate(values.tolist() if isinstance(values, np.ndarray) else values):
+        codes[row] = -1 if _is_missing(value) else different.setdefault(value, len(different))
+    return name, _texts(list(different), name), codes, False
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, or pandas' NA, which is equal to nothing, not even in truth."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
+def _texts(values: Sequence[Any], name: str) -> list[str]:
+    """Different values of a column as pandas writes them into CSV files."""
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind == "M":
+        import pandas
+
+        values = pandas.Series(values).astype(str)  # dates without a time of day if all are at midnight
+    if kind == "f":
+        values = list(np.asarray(values))  # numbers of float32 have fewer digits than as floats of Python
+    texts = [value if isinstance(value, str) else str(value) for value in values]
+    for text in texts:
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise ValueError(f"column {name} has the text {text!r}, UTF-8 was expected") from None
+    return texts
+
+
+def kinds_of(data: Any) -> dict[str, Kind] | None:
+    """The types of a table's columns; None for other data."""
+    if is_frame(data):
+        return {str(name): _kind(name, data.iloc[:, i]) for i, name in enumerate(data.columns)}
+    if not isinstance(data, Mapping):
+        return None
+    kinds: dict[str, Kind] = {}
+    for name, values in data.items():
+        dtype = np.asarray(values).dtype
+        kinds[str(name)] = {"dtype": str(dtype) if dtype.kind in "biuf" else "object"}
+    return kinds
+
+
+def _kind(name: Any, series: Any) -> Kind:
+    kind: dict[str, Any] = {"dtype": str(series.dtype)}
+    if isinstance(name, int):
+        kind["name"] = name
+    if kind["dtype"] == "category":
+        return {**kind, "ordered": bool(series.dtype.ordered), "values": _encoded(series.dtype.categories)}
+    if kind["dtype"] == "object":
+        import pandas
+
+        values = pandas.Index(series.dropna().unique(), dtype=object)
+        if not all(isinstance(value, str) for value in values):
+            kind["values"] = _encoded(values)
+    return kind
+
+
+def _encoded(values: Any) -> dict[str, Any]:
+    """Different values, an Index, as JSON."""
+    if hasattr(values, "closed"):  # intervals
+        sides = {"left": _encoded(values.left), "right": _encoded(values.right)}
+        return {"closed": values.closed, **sides}
+    plain = [value if isinstance(value, (str, bool, int, float)) else str(value) for value in values.tolist()]
+    return {"dtype": str(values.dtype), "values": plain}
+
+
+def _decoded(pandas: Any, values: Mapping[str, Any]) -> Any:
+    """The Index that _encoded wrote."""
+    if "closed" in values:
+        left, right = _decoded(pandas, values["left"]), _decoded(pandas, values["right"])
+        return pandas.IntervalIndex.from_arrays(left, right, closed=values["closed"])
+    return pandas.Index(values["values"], dtype=object).astype(values["dtype"])
+
+
+# ---- out --------------------------------------------------------------------------------------------------------------
+
+
+def table_of(columns: Mapping[str, Any], index: Any = None) -> Any:
+    """Columns as a DataFrame, or as they are without pandas."""
+    pandas = pandas_if_any()
+    return dict(columns) if pandas is None else pandas.DataFrame(columns, index=index)
+
+
+def column_of(
+    space: _core.Space,
+    variable: int,
+    labels: np.typing.NDArray[Any],
+    kind: Kind | None,
+    seed: int = 1,
+    draw: int = 0,
+    middle: bool = False,
+    numbers: bool = True,
+) -> Any:
+    """The values of one variable: a categorical column, numbers or dates; an array without pandas."""
+    unit = space._unit(variable)
+    pandas = pandas_if_any()
+    if unit == "label" or not numbers:
+        names = space.label_names(variable)
+        if names[-1] == MISSING:
+            names = names[:-1]
+        codes = labels.astype(np.int32)  # bytes cannot hold -1
+        codes[codes >= len(names)] = -1
+        kind = kind if unit == "label" else None
+        return _plain(_named(names, codes), kind) if pandas is None else _labelled(pandas, names, codes, kind)
+    texts = [None if text == MISSING else text for text in space._texts(variable, labels, seed, draw, middle)]
+    if pandas is None:
+        return _plain(np.array(texts, dtype=object), kind if unit == "number" else None)
+    values = pandas.Series(texts, dtype=object)
+    return cast(pandas.to_numeric(values) if unit == "number" else pandas.to_datetime(values), kind)
+
+
+def _named(names: Sequence[Any], codes: np.typing.NDArray[np.int32]) -> np.typing.NDArray[Any]:
+    """The name of each code, None for -1."""
+    values = np.empty(len(names) + 1, dtype=object)
+    for k, name in enumerate(names):
+        values[k] = name
+    return values[codes]
+
+
+def _plain(values: np.typing.NDArray[Any], kind: Kind | None) -> np.typing.NDArray[Any]:
+    """Texts in the type that the user's column had, without pandas; texts if there are gaps."""
+    text = "object" if kind is None else str(kind["dtype"])
+    if not text.startswith(("bool", "int", "uint", "float")) or any(value is None for value in values):
+        return values
+    return values == "True" if text == "bool" else values.astype(np.float64).astype(text)
+
+
+def _labelled(pandas: Any, names: Sequence[str], codes: np.typing.NDArray[np.int32], kind: Kind | None) -> Any:
+    """A column of labels in the type that the user's data had; a categorical one by default."""
+    if kind is None:
+        return pandas.Series(pandas.Categorical.from_codes(codes, categories=list(names)))
+    if "values" not in kind:
+        truths = {"True": True, "False": False} if kind["dtype"].startswith("bool") else {}
+        values = pandas.Series(_named([truths.get(name, name) for name in names], codes), dtype=object)
+        if kind["dtype"].lower().startswith(("int", "uint", "float")):
+            values = pandas.to_numeric(values)
+        return cast(values, kind)
+    found = _decoded(pandas, kind["values"])
+    place = {text: k for k, text in enumerate(_texts(found, ""))}
+    where = np.array([place[name] for name in names] + [-1], np.int32)[codes]
+    if kind["dtype"] != "category":
+        return pandas.Series(_named(found.tolist(), where), dtype=object)
+    return pandas.Series(pandas.Categorical.from_codes(where, categories=found, ordered=kind["ordered"]))
+
+
+def cast(values: Any, kind: Kind | None) -> Any:
+    """The values in a type, if it can hold them: integers with gaps stay floating-point numbers."""
+    if kind is None or str(values.dtype) == str(kind["dtype"]):
+        return values
+    try:
+        return values.astype(kind["dtype"])
+    except (TypeError, ValueError):
+        return values
+
+
+def filled(data: Any, name: str, values: Any, unknown: np.typing.NDArray[np.bool_]) -> Any:
+    """A column of the data with ``values`` where cells are unknown, in the column's type if that holds them."""
+    if isinstance(data, str):
+        return values
+    own = {str(key): key for key in data}
+    if not is_frame(data):
+        kept = np.array(data[own[name]], dtype=object)
+        kept[unknown] = np.asarray(values, dtype=object)[unknown]
+        return kept
+    column = data[own[name]]
+    if not unknown.any():
+        return column
+    merged = column.astype(object).where(~unknown, values.set_axis(data.index).astype(object))
+    return cast(merged.infer_objects(), {"dtype": column.dtype})
+
+
+def with_columns(data: Any, columns: Mapping[str, Any]) -> Any:
+    """The data with these columns; others, which the model does not have, stay as they are."""
+    if is_frame(data):
+        out = data.copy()
+        for name in data.columns:
+            if str(name) in columns:
+                out[name] = columns[str(name)]
+        return out
+    rest = {name: values for name, values in data.items() if name not in columns} if isinstance(data, Mapping) else {}
+    return table_of({**columns, **rest})
+
+
+def with_unknown(data: Any, name: str) -> Any:
+    """The table with a column of unknown cells, unless it has it."""
+    if not is_frame(data) and not isinstance(data, Mapping) or name in {str(key) for key in data}:
+        return data
+    if is_frame(data):
+        return data.assign(**{name: None})
+    return {**data, name: [None] * len(next(iter(data.values()), []))}
