@@ -46,7 +46,7 @@ def fit(
     and config give the same model, to the bit on a CPU.
 
     >>> import segre
-    >>> model = segre.fit("coupled", config={"train.steps": 200}, progress=False)
+    >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
     >>> model.finished
     True
     """

@@ -28,7 +28,7 @@ class Scores(np.ndarray[Any, np.dtype[np.float64]]):
     details: further columns by name (``outliers``).
 
     >>> import segre
-    >>> model = segre.fit("coupled", config={"train.steps": 200}, progress=False)
+    >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
     >>> scores = model.log_prob(model.sample(3))
     >>> bool((scores.std_error < 0.2).all())
     True
@@ -50,37 +50,54 @@ class Scores(np.ndarray[Any, np.dtype[np.float64]]):
         scores.method = method
         return scores
 
+    def __array_finalize__(self, source: Any) -> None:
+        """Nothing is taken over: NumPy calls this for reordered and reshaped arrays as for equal ones."""
+
+    def _has_errors(self) -> bool:
+        return "std_error" in self.__dict__
+
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
-        if isinstance(found, Scores) and self.ndim == 1 and len(self.std_error) == len(self):
-            found.std_error = self.std_error[key]
-            found.details = {name: values[key] for name, values in self.details.items()}
-            if self.cells is not None:
-                found.cells = self.cells.iloc[key] if hasattr(self.cells, "iloc") else self.cells[key]
-        return found
+        if not isinstance(found, Scores) or found.ndim != 1 or not self._has_errors():
+            return found
+        details = {name: values[key] for name, values in self.details.items()}
+        cells = self.cells
+        if cells is not None:
+            cells = cells.iloc[key] if hasattr(cells, "iloc") else cells[key]
+        return Scores._of(found, self.std_error[key], cells, details, self.method)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """What is computed from scores is a number or a plain array: their errors are not its errors."""
         return array[()] if return_scalar else np.asarray(array)
 
-    def __reduce__(self) -> Any:
-        return Scores._of, (np.asarray(self), self.std_error, self.cells, self.details, self.method)
+    def copy(self, order: Any = "C") -> Scores:
+        """A copy, with the errors."""
+        found = super().copy(order)
+        found.__dict__.update(self.__dict__)
+        return found
+
+    def sort(self, *args: Any, **kwargs: Any) -> None:
+        """Sorts in place, and loses the errors; ``scores[np.argsort(scores)]`` keeps them."""
+        self.__dict__.clear()
+        super().sort(*args, **kwargs)
+
+    def __copy__(self) -> Scores:
+        return self.copy()
 
     def __deepcopy__(self, memo: Any) -> Scores:
         return self.copy()
 
-    def __array_finalize__(self, source: Any) -> None:
-        self.std_error = getattr(source, "std_error", np.empty(0))
-        self.cells = getattr(source, "cells", None)
-        self.details = getattr(source, "details", {})
-        self.method = getattr(source, "method", "")
+    def __reduce__(self) -> Any:
+        if not self._has_errors():
+            return np.array, (np.asarray(self),)
+        return Scores._of, (np.asarray(self), self.std_error, self.cells, self.details, self.method)
 
 
 class Model:
     """A trained model. ``fit`` and ``load`` make one; ``save`` keeps it in the files of the command line.
 
     >>> import segre
-    >>> model = segre.fit("coupled", config={"train.steps": 200}, progress=False)
+    >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
     >>> model.sample(5).shape
     (5, 2)
     """
@@ -141,7 +158,7 @@ class Model:
         config: keys of ``sample.*`` without that prefix, such as ``sampler="dopri5"`` or ``steps=20``.
 
         >>> import segre
-        >>> model = segre.fit("coupled", config={"train.steps": 200}, progress=False)
+        >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
         >>> model.sample(2, given={"y1": "0"}, seed=7)["y1"].tolist()
         ['0', '0']
         """
@@ -183,7 +200,7 @@ class Model:
         options: those of the source, such as ``unseen="skip"``.
 
         >>> import segre
-        >>> model = segre.fit("coupled", config={"train.steps": 200}, progress=False)
+        >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
         >>> model.log_prob(model.sample(3), bound="order").shape
         (3,)
         """
@@ -224,7 +241,7 @@ class Model:
         config: keys of ``sample.*``, as for ``sample``.
 
         >>> import segre
-        >>> model = segre.fit("coupled", config={"train.steps": 200}, progress=False)
+        >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
         >>> model.complete({"y1": ["0", None], "y2": [None, "1"]}, best=True).shape
         (2, 2)
         """
@@ -248,7 +265,7 @@ class Model:
         an array [items, labels of all variables].
 
         >>> import segre
-        >>> model = segre.fit("coupled", config={"train.steps": 200}, progress=False)
+        >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
         >>> model.predict({"y1": ["0"], "y2": [None]}, "y2").shape[0]
         1
         """
@@ -289,7 +306,7 @@ class Model:
         error: standard error of each score to reach, in nats; 0: 0.1 for tables, 1 otherwise.
 
         >>> import segre
-        >>> model = segre.fit("coupled", config={"train.steps": 200}, progress=False)
+        >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
         >>> model.outliers(model.sample(4)).details["percentile"].shape
         (4,)
         """
@@ -320,7 +337,7 @@ class Model:
         """Writes the model's files into a new directory, in which ``load`` and the command line find them.
 
         >>> import segre, tempfile
-        >>> model = segre.fit("coupled", config={"train.steps": 200}, progress=False)
+        >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
         >>> model.save(tempfile.mkdtemp() + "/run")
         """
         path = Path(path)

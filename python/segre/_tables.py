@@ -199,7 +199,8 @@ def column_of(
         codes[codes >= len(names)] = -1
         kind = kind if unit == "label" else None
         return _plain(_named(names, codes), kind) if pandas is None else _labelled(pandas, names, codes, kind)
-    texts = [None if text == MISSING else text for text in space._texts(variable, labels, seed, draw, middle)]
+    known = space._texts(variable, np.maximum(labels, 0), seed, draw, middle)
+    texts = [None if label < 0 or text == MISSING else text for label, text in zip(labels, known, strict=True)]
     if pandas is None:
         return _plain(np.array(texts, dtype=object), kind if unit == "number" else None)
     values = pandas.Series(texts, dtype=object)

@@ -360,7 +360,6 @@ def test_sources(tmp_path, sequences):
     assert abs((table["y1"].astype(str) == table["y2"].astype(str)).mean() - 0.9) < 5 * np.sqrt(0.09 / 2000)
 
 
-@pytest.mark.xfail(strict=True, reason="numbers and dates are made up for unknown cells of intervals")
 def test_unknown_cells_of_sources(tmp_path):
     """They are missing in the table, whether or not their column is cut into intervals."""
     words = ["a", "b", None, "b"] * 5

@@ -194,7 +194,6 @@ def test_parts_of_scores_have_their_own_errors(coupled_model):
         assert len(scores[part].cells) == len(scores[part])
 
 
-@pytest.mark.xfail(strict=True, reason="errors and cells stay behind when NumPy reorders or reshapes scores")
 def test_what_is_computed_from_scores_is_plain(coupled_model):
     """Or its errors are those of the scores that it holds, in the same order."""
     scores = coupled_model.log_prob(LABELINGS, evaluations=16, cells=True)
