@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/label_output.h"
 #include "cli/options.h"
+#include "cli/ranks.h"
 #include "cli/set_option.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
@@ -41,8 +42,8 @@ bool is_plain_table(const CompleteArguments& a, const Space& space) {
 }
 
 // A table goes through row by row and keeps its form.
-int64_t complete_table(const CompleteArguments& a, const Completer& completer, OutputFile* out,
-                       OutputFile* probabilities) {
+int64_t complete_table(const CompleteArguments& a, const Completer& completer, RanksOutput* out,
+                       RanksOutput* probabilities) {
   CompleteOutputs outputs{.draws = a.best ? 0 : a.draws};
   SourceName name = parse_source_name(a.data);
   if (a.items > 0) name = name.with("limit", std::to_string(std::min(a.items, name.limit())));
@@ -71,7 +72,7 @@ int64_t complete_table(const CompleteArguments& a, const Completer& completer, O
 }
 
 int64_t complete_in_memory(const CompleteArguments& a, const Completer& completer, LabelOutput* out,
-                           OutputFile* probabilities) {
+                           RanksOutput* probabilities) {
   const Space& space = completer.space();
   const auto source = open_source_for(space, a.data, "--data " + a.data, Unknowns::allow);
   const auto labels = first_items(space, *source, a.items, "--data " + a.data, Unknowns::allow);
@@ -104,13 +105,13 @@ int64_t complete_in_memory(const CompleteArguments& a, const Completer& complete
   return labels.size(0);
 }
 
-void complete(const CompleteArguments& a, const CLI::App& command) {
+void complete(const CompleteArguments& a, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
   if (a.best && command.count("--draws") > 0) fail_input("--best and --draws: give one of them");
   if (a.out.empty() && a.probabilities.empty()) fail_input("give --out FILE, --probabilities FILE.csv, or both");
   if (a.out == a.probabilities) fail_input("--out and --probabilities ", a.out, ": give two different files");
-  std::optional<OutputFile> probabilities;
-  if (!a.probabilities.empty()) probabilities.emplace("--probabilities", a.probabilities);
-  LoadedRun run = load_named(a.run, a.device, a.checkpoint);
+  std::optional<RanksOutput> probabilities;
+  if (!a.probabilities.empty()) probabilities.emplace(*ranks, "--probabilities", a.probabilities);
+  LoadedRun run = load_named(ranks, a.run, a.device, a.checkpoint);
   set_sample_keys(run.experiment, a.set);
   const Space& space = run.model.space();
   CompleteOptions options{.sample = run.experiment.sample, .seed = parse_seed(a.seed), .noise = a.noise};
@@ -118,16 +119,16 @@ void complete(const CompleteArguments& a, const CLI::App& command) {
   const Completer completer(run, options);
   const double start = now_seconds();
   int64_t n = 0;
-  OutputFile* const p = probabilities ? &*probabilities : nullptr;
+  RanksOutput* const p = probabilities ? &*probabilities : nullptr;
   if (is_plain_table(a, space)) {
-    std::optional<OutputFile> out;
+    std::optional<RanksOutput> out;
     if (!a.out.empty() && label_format("--out", a.out) != LabelFormat::csv)
       fail_input("--out ", a.out, ": a completed table is a table; give a file that ends in .csv, or -");
-    if (!a.out.empty()) out.emplace("--out", a.out);
+    if (!a.out.empty()) out.emplace(*ranks, "--out", a.out);
     n = complete_table(a, completer, out ? &*out : nullptr, p);
   } else {
     std::optional<LabelOutput> out;
-    if (!a.out.empty()) out.emplace("--out", a.out);
+    if (!a.out.empty()) out.emplace(*ranks, "--out", a.out);
     n = complete_in_memory(a, completer, out ? &*out : nullptr, p);
   }
   const double seconds = now_seconds() - start;
@@ -174,7 +175,7 @@ void add_complete(CLI::App& app, Context& /*context*/) {
   add_checkpoint_option(*command, a->checkpoint);
   command->footer(
       "Example: segre complete models/mnist --data 'glyphs?pad=2' --items 8 --given upper --draws 8 --out digits.png");
-  command->callback([a, command] { complete(*a, *command); });
+  command->callback([a, command] { over_ranks([&](const auto& ranks) { complete(*a, *command, ranks); }); });
 }
 
 }  // namespace segre::cli

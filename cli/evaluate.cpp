@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/ranks.h"
 #include "cli/set_option.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
@@ -32,10 +34,12 @@ struct EvaluateArguments {
   std::string checkpoint{};
 };
 
-void evaluate(const EvaluateArguments& arguments) {
+void evaluate(const EvaluateArguments& arguments, const std::shared_ptr<Ranks>& ranks) {
   const fs::path plotly = plotly_file();
-  const OutputFolder out("--out", arguments.out, {"metrics.csv", "report.html", "neighbours.csv", "neighbours.png"});
-  LoadedRun run = load_named(arguments.run, arguments.device, arguments.checkpoint);
+  const std::vector<std::string> files{"metrics.csv", "report.html", "neighbours.csv", "neighbours.png"};
+  std::optional<OutputFolder> out;
+  if (ranks->is_first()) out.emplace("--out", arguments.out, files);
+  LoadedRun run = load_named(ranks, arguments.run, arguments.device, arguments.checkpoint);
   set_sample_keys(run.experiment, arguments.set);
   if (!arguments.seed.empty()) run.experiment.seed = static_cast<int64_t>(parse_seed(arguments.seed));
   const EvaluateRunOptions options{.data = arguments.data,
@@ -49,14 +53,15 @@ void evaluate(const EvaluateArguments& arguments) {
   const double start = now_seconds();
   const RunEvaluation result = with_progress(
       [&](const WorkCallbacks& callbacks) { return evaluate_run(run, arguments.run, options, callbacks); });
+  if (!out) return;
   const double seconds = now_seconds() - start;
   const Page page = evaluation_page(result.data, result.found, concat("Evaluation of ", arguments.run), result.setting);
-  write_evaluation(out.path(), result.data, result.found, page, plotly);
+  write_evaluation(out->path(), result.data, result.found, page, plotly);
   print_metrics(std::cout, result.found.metrics);
   if (!std::cout.flush()) fail("writing to standard output failed");
   for (const std::string& paragraph : result.setting) std::cerr << paragraph << '\n';
   std::cerr << "sampled in " << format_seconds(result.sample_seconds) << ", evaluated in "
-            << format_seconds(seconds - result.sample_seconds) << "; wrote " << (out.path() / "report.html").string()
+            << format_seconds(seconds - result.sample_seconds) << "; wrote " << (out->path() / "report.html").string()
             << '\n';
 }
 
@@ -82,7 +87,7 @@ void add_evaluate(CLI::App& app, Context& /*context*/) {
       "says\n"
       "which direction is better and its value for exact samples or the held-out items.\n"
       "Example: segre evaluate runs/pinwheel --data pinwheel --out evaluation");
-  command->callback([arguments] { evaluate(*arguments); });
+  command->callback([arguments] { over_ranks([&](const auto& ranks) { evaluate(*arguments, ranks); }); });
 }
 
 }  // namespace segre::cli

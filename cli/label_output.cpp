@@ -37,7 +37,9 @@ void check_label_format(LabelFormat format, const std::string& option, const std
                "; give a folder for one file each");
 }
 
-LabelOutput::LabelOutput(const std::string& option, const std::string& name) : format_(label_format(option, name)) {
+LabelOutput::LabelOutput(const Ranks& ranks, const std::string& option, const std::string& name)
+    : format_(label_format(option, name)) {
+  if (!ranks.is_first()) return;
   if (format_ == LabelFormat::maps) {
     folder_.emplace(option, name);
   } else {
@@ -48,6 +50,7 @@ LabelOutput::LabelOutput(const std::string& option, const std::string& name) : f
 void LabelOutput::write(const Space& space, int64_t count, const std::function<void(const Add&)>& fill, int64_t per_row,
                         const std::optional<RandomStream>& numbers) {
   int64_t first = 0;
+  if (!file_ && !folder_) return fill([](const torch::Tensor&) {});
   if (format_ == LabelFormat::maps) {
     return folder_->write([&](const std::filesystem::path& into) {
       fill([&](const torch::Tensor& labels) {

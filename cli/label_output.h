@@ -5,6 +5,7 @@
 
 #include "segre/io/csv.h"
 #include "segre/io/output.h"
+#include "segre/ranks/ranks.h"
 #include "segre/space/space.h"
 
 namespace segre::cli {
@@ -20,10 +21,10 @@ LabelFormat label_format(const std::string& option, const std::string& name);
 void check_label_format(LabelFormat format, const std::string& option, const std::string& name, const Space& space,
                         int64_t count);
 
-/// Where items go: checked before the work, written batch by batch.
+/// Where items go: checked before the work, written batch by batch, by rank 0 alone.
 class LabelOutput {
  public:
-  LabelOutput(const std::string& option, const std::string& name);
+  LabelOutput(const Ranks& ranks, const std::string& option, const std::string& name);
 
   LabelFormat format() const { return format_; }
   /// Calls `fill` with a function that takes the items in batches, first to last; everything is in place afterwards.

@@ -7,12 +7,12 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/ranks.h"
 #include "cli/trace_options.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/core/work_display.h"
 #include "segre/io/npy.h"
-#include "segre/io/output.h"
 #include "segre/report/heat_map.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/given.h"
@@ -82,21 +82,21 @@ ScoreOptions score_options(const LikelihoodArguments& a, ScoreMethod method) {
   return options;
 }
 
-void score_space(const LikelihoodArguments& a, const LoadedRun& run, const Scorer& scorer, OutputFile& file) {
+void score_space(const LikelihoodArguments& a, const LoadedRun& run, const Scorer& scorer, RanksOutput& file) {
   const auto scored =
       with_progress([&](const WorkCallbacks& callbacks) { return scorer.all_labelings(a.samples, callbacks); });
   file.write([&](std::ostream& out) { write_scores_csv(out, run.model.space(), scored); });
   std::cerr << scored.scores.describe() << '\n'
             << scored.labels.size(0) << " labelings: sum of exp(log_p) " << std::setprecision(6) << scored.sum.value
             << " +- " << scored.sum.error << " (at most 1 for a bound)\n";
-  if (a.samples == 0) return;
+  if (!scored.frequencies.defined()) return;
   if (const auto text = compare_with_frequencies(scored, run.experiment.sample.sampler); !text.empty())
     std::cerr << text << '\n';
 }
 
 // Nats of every cell: a table, an array in the shape of the items, or a picture of the first items, the brighter the
 // odder.
-void write_cells(OutputFile& file, const Space& space, const ItemScores& scores) {
+void write_cells(RanksOutput& file, const Space& space, const ItemScores& scores) {
   const std::string& name = file.name();
   if (name.ends_with(".npy")) {
     std::vector<int64_t> shape{scores.cells.size(0)};
@@ -118,8 +118,8 @@ void check_cells_name(const std::string& name, const Space& space) {
     fail_input("--per-variable ", name, ": expected a file that ends in .csv, .npy or .png, or - for CSV");
 }
 
-void score_data(const LikelihoodArguments& a, const LoadedRun& run, const Scorer& scorer, OutputFile* file,
-                OutputFile* cells) {
+void score_data(const LikelihoodArguments& a, const LoadedRun& run, const Scorer& scorer, RanksOutput* file,
+                RanksOutput* cells) {
   const Space& space = run.model.space();
   auto labels = first_items(space, a.data, a.items, "--data " + a.data, Unknowns::allow);
   if (!a.only.empty()) {
@@ -164,20 +164,20 @@ void require_options_used(const CLI::App& command, const LikelihoodArguments& a,
   require_used(command, "--samples", a.enumerate, "--data");
 }
 
-void likelihood(const LikelihoodArguments& a, const CLI::App& command) {
+void likelihood(const LikelihoodArguments& a, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
   if (a.enumerate == !a.data.empty())
     fail_input("give either --data SOURCE to score its items, or --enumerate for all labelings of a small space");
   const auto method = parse_score_method(a.bound, "--bound");
   require_options_used(command, a, method);
   if (a.enumerate && a.out.empty()) fail_input("--enumerate: give --out FILE.csv, or --out - for standard output");
-  std::optional<OutputFile> file;
-  if (!a.out.empty()) file.emplace("--out", a.out);
-  std::optional<OutputFile> cells;
+  std::optional<RanksOutput> file;
+  if (!a.out.empty()) file.emplace(*ranks, "--out", a.out);
+  std::optional<RanksOutput> cells;
   if (!a.per_variable.empty() && a.per_variable == a.out)
     fail_input("--out and --per-variable ", a.out, ": give two different files");
-  if (!a.per_variable.empty()) cells.emplace("--per-variable", a.per_variable);
+  if (!a.per_variable.empty()) cells.emplace(*ranks, "--per-variable", a.per_variable);
   const LoadedRun run =
-      load_named(a.run, a.device, a.checkpoint, scoring_precision(method, parse_precision(a.precision)));
+      load_named(ranks, a.run, a.device, a.checkpoint, scoring_precision(method, parse_precision(a.precision)));
   const Space& space = run.model.space();
   if (cells) check_cells_name(a.per_variable, space);
   ScoreOptions options = score_options(a, method);
@@ -253,7 +253,7 @@ void add_likelihood(CLI::App& app, Context& /*context*/) {
       "precision of the network: float32, bfloat16 (CUDA), or auto: as trained for free and order, else float32");
   add_checkpoint_option(*command, a->checkpoint);
   command->footer("Example: segre likelihood models/mnist --data 'glyphs?pad=2' --items 20 --out scores.csv");
-  command->callback([a, command] { likelihood(*a, *command); });
+  command->callback([a, command] { over_ranks([&](const auto& ranks) { likelihood(*a, *command, ranks); }); });
 }
 
 }  // namespace segre::cli

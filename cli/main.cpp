@@ -9,12 +9,14 @@
 #include <new>
 
 #include "cli/commands.h"
+#include "cli/ranks.h"
 #include "cli/set_option.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
 #include "segre/core/log.h"
 #include "segre/core/parallel.h"
 #include "segre/core/tuning.h"
+#include "segre/ranks/failure.h"
 
 namespace segre::cli {
 
@@ -57,9 +59,11 @@ constexpr int kRunFailed = 1;
 constexpr int kBadInput = 2;
 constexpr int kMostThreads = 1024;
 
+// LibTorch's own errors carry a stack trace; the first line says what happened.
 int report(const std::string& message, int code) {
-  // LibTorch's own errors carry a stack trace; the first line says what happened.
-  std::cerr << "segre: " << message.substr(0, message.find('\n')) << '\n';
+  const std::string line = message.substr(0, message.find('\n'));
+  // Of ranks that fail together one speaks, and rank 0.
+  if (segre::tell_failure(line) || segre::is_first_rank()) std::cerr << "segre: " << line << '\n';
   return code;
 }
 
@@ -112,7 +116,9 @@ int run(int argc, char** argv) {
   segre::cli::Context context;
   for (int k = 0; k < argc; ++k) context.command_line += (k > 0 ? " " : "") + std::string(argv[k]);
   for (const AddCommand add : kCommands) add(app, context);
+  segre::cli::share_cores();
   add_threads(app);
+  segre::cli::refuse_ranks_where_alone(app);
   require_decimal_numbers(app);
   try {
     app.parse(segre::cli::with_set_before_each(argc, argv));

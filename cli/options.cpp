@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include "cli/ranks.h"
 #include "segre/core/device.h"
 #include "segre/core/error.h"
 
@@ -12,6 +13,18 @@ void add_device_option(CLI::App& command, std::string& value) {
 LoadedRun load_named(const std::string& run, const std::string& device, const std::string& checkpoint,
                      NetPrecision precision) {
   return load_run(run, parse_device(device, "--device"), parse_checkpoint(checkpoint), precision);
+}
+
+LoadedRun load_named(const std::shared_ptr<Ranks>& ranks, const std::string& run, const std::string& device,
+                     const std::string& checkpoint, NetPrecision precision) {
+  LoadedRun loaded = load_named(run, device_of_rank(device), checkpoint, precision);
+  const auto step = torch::full({1}, loaded.step, torch::kInt64);
+  ranks->broadcast(step);
+  if (step.item<int64_t>() != loaded.step)
+    fail(run, ": rank ", ranks->rank(), " loaded step ", loaded.step, ", rank 0 step ", step.item<int64_t>(),
+         "; the run is being written: try again");
+  loaded.ranks = ranks;
+  return loaded;
 }
 
 void require_data(const Request& request) {

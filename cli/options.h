@@ -15,6 +15,11 @@ void add_device_option(CLI::App& command, std::string& value);
 LoadedRun load_named(const std::string& run, const std::string& device, const std::string& checkpoint,
                      NetPrecision precision = NetPrecision::automatic);
 
+/// The same for ranks that share the work, each with its own GPU if they have several. Error if they did not find the
+/// same checkpoint, which a training may just have replaced.
+LoadedRun load_named(const std::shared_ptr<Ranks>& ranks, const std::string& run, const std::string& device,
+                     const std::string& checkpoint, NetPrecision precision = NetPrecision::automatic);
+
 /// InputError if a request has neither a config nor data.
 void require_data(const Request& request);
 

@@ -5,11 +5,11 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/ranks.h"
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/core/text.h"
 #include "segre/core/work_display.h"
-#include "segre/io/output.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/rank_outliers.h"
 #include "segre/tasks/training_items.h"
@@ -34,12 +34,12 @@ struct OutliersArguments {
 
 constexpr size_t kHelpWidth = 100;
 
-void outliers(const OutliersArguments& a, const CLI::App& command) {
+void outliers(const OutliersArguments& a, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
   if (command.count("--error") > 0 && !(a.error > 0.0))
     fail_input("--error ", a.error, ": expected nats above 0, such as 0.1");
-  std::optional<OutputFile> file;
-  if (!a.out.empty()) file.emplace("--out", a.out);
-  const LoadedRun run = load_named(a.run, a.device, a.checkpoint);
+  std::optional<RanksOutput> file;
+  if (!a.out.empty()) file.emplace(*ranks, "--out", a.out);
+  const LoadedRun run = load_named(ranks, a.run, a.device, a.checkpoint);
   const auto train = open_training_items(run, a.train, "--train");
   const auto source = open_source_for(run.model.space(), a.data, "--data " + a.data);
   const double start = now_seconds();
@@ -100,7 +100,7 @@ void add_outliers(CLI::App& app, Context& /*context*/) {
            "independent variables.",
            kHelpWidth) +
       "\n\nExample: segre outliers runs/mine --data csv:new.csv --out odd.csv");
-  command->callback([a, command] { outliers(*a, *command); });
+  command->callback([a, command] { over_ranks([&](const auto& ranks) { outliers(*a, *command, ranks); }); });
 }
 
 }  // namespace segre::cli

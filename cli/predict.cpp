@@ -4,9 +4,9 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/ranks.h"
 #include "segre/core/work_display.h"
 #include "segre/data/source_name.h"
-#include "segre/io/output.h"
 #include "segre/tasks/predict.h"
 
 namespace segre::cli {
@@ -21,9 +21,9 @@ struct PredictArguments {
   std::string checkpoint{};
 };
 
-void predict(const PredictArguments& a) {
-  OutputFile file("--out", a.out);
-  const LoadedRun run = load_named(a.run, a.device, a.checkpoint);
+void predict(const PredictArguments& a, const std::shared_ptr<Ranks>& ranks) {
+  RanksOutput file(*ranks, "--out", a.out);
+  const LoadedRun run = load_named(ranks, a.run, a.device, a.checkpoint);
   PredictionQuality quality;
   file.write([&](std::ostream& out) {
     quality = with_progress([&](const WorkCallbacks& callbacks) {
@@ -50,7 +50,7 @@ void add_predict(CLI::App& app, Context& /*context*/) {
   command->footer(
       "If the data have the truth: accuracy, log loss and calibration.\n"
       "Example: segre predict runs/weather --data csv:examples/weather.csv --column sky --out predictions.csv");
-  command->callback([a] { predict(*a); });
+  command->callback([a] { over_ranks([&](const auto& ranks) { predict(*a, ranks); }); });
 }
 
 }  // namespace segre::cli

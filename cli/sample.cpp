@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/label_output.h"
 #include "cli/options.h"
+#include "cli/ranks.h"
 #include "cli/set_option.h"
 #include "segre/config/kinds.h"
 #include "segre/core/error.h"
@@ -71,9 +72,9 @@ void report(const SampleRunResult& result, const LoadedRun& run, int64_t n_sampl
               << known->value << " (0 is best; exact samples give " << known->floor << " on average)\n";
 }
 
-void sample(const SampleArguments& arguments, const CLI::App& command) {
-  LabelOutput output("--out", arguments.out);
-  LoadedRun run = load_named(arguments.run, arguments.device, arguments.checkpoint);
+void sample(const SampleArguments& arguments, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
+  LabelOutput output(*ranks, "--out", arguments.out);
+  LoadedRun run = load_named(ranks, arguments.run, arguments.device, arguments.checkpoint);
   apply_options(arguments, run.experiment);
   const SamplerKind& sampler = sampler_kind(run.experiment.sample.sampler);
   require_used(command, "--steps", !sampler.adaptive(), "--sampler " + sampler.name);
@@ -126,7 +127,8 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   add_device_option(*command, arguments->device);
   add_checkpoint_option(*command, arguments->checkpoint);
   command->footer("Example: segre sample runs/pinwheel --count 1000 --out samples.csv");
-  command->callback([arguments, command] { sample(*arguments, *command); });
+  command->callback(
+      [arguments, command] { over_ranks([&](const auto& ranks) { sample(*arguments, *command, ranks); }); });
 }
 
 }  // namespace segre::cli

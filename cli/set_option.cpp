@@ -34,6 +34,10 @@ std::vector<std::string> with_set_before_each(int argc, const char* const* argv)
     } else {
       assigning = word.starts_with("--set=");
     }
+    if (word == "auto" && before == "--resume") {  // else the word after a flag is not its value
+      words.back() += "=auto";
+      continue;
+    }
     words.push_back(word);
   }
   std::reverse(words.begin(), words.end());

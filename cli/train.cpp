@@ -1,7 +1,10 @@
+#include <csignal>
 #include <iostream>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/ranks.h"
 #include "cli/set_option.h"
 #include "segre/core/device.h"
 #include "segre/core/error.h"
@@ -10,6 +13,7 @@
 #include "segre/experiment/resolve.h"
 #include "segre/experiment/train_display.h"
 #include "segre/io/output.h"
+#include "segre/sources/source_kinds.h"
 
 namespace segre::cli {
 namespace {
@@ -22,11 +26,18 @@ struct TrainArguments {
   std::string seed;
   std::string device = "cpu";
   std::string max_time;
-  bool resume = false;
+  std::string resume;  // "", "yes" or "auto"
 };
 
+// Whether to continue a run: with "auto", if there is one.
+bool resumes(const TrainArguments& arguments, const RunDirectory& run) {
+  if (arguments.resume != "auto" && arguments.resume != "yes" && !arguments.resume.empty())
+    fail_input("--resume=", arguments.resume, ": expected auto, or --resume alone");
+  return arguments.resume == "yes" || (arguments.resume == "auto" && run.latest().has_value());
+}
+
 // What to train: CONFIG, else the earlier request of a resumed run, else the recipe for the data.
-Resolved resolved(const TrainArguments& arguments, double max_seconds) {
+Resolved resolved(const TrainArguments& arguments, bool resume, double max_seconds) {
   Request request{.config = arguments.config,
                   .data = arguments.data,
                   .set = arguments.set,
@@ -34,9 +45,22 @@ Resolved resolved(const TrainArguments& arguments, double max_seconds) {
                   .tell = print_recipe};
   if (!arguments.seed.empty()) request.set.push_back(concat("seed=", parse_seed(arguments.seed)));
   const torch::Device device = parse_device(arguments.device, "--device");
-  if (arguments.resume) return resolve_resumed(request, RunDirectory(arguments.out));
+  if (resume) return resolve_resumed(request, RunDirectory(arguments.out));
   require_data(request);
   return resolve(request, device, max_seconds);
+}
+
+// The same over ranks: rank 0 chooses, and the others open the same data. Those of a resumed run are opened with it.
+Resolved agreed(Ranks& ranks, const TrainArguments& arguments, bool resume, double max_seconds) {
+  Resolved out{};
+  const auto config = on_first(ranks, [&] {
+    out = resolved(arguments, resume, max_seconds);
+    return schema_of(out.experiment).to_toml(/*with_help=*/false);
+  });
+  if (ranks.is_first()) return out;
+  schema_of(out.experiment).read_text(config, "rank 0");
+  if (!resume) out.source = open_source(out.experiment.data);
+  return out;
 }
 
 // How good the model is, and what to type next.
@@ -51,28 +75,34 @@ void print_result(const TrainResult& result, const std::string& run, double seco
             << (result.space.layout() == Layout::image ? "16 --out samples.png" : "1000 --out samples.csv") << '\n';
 }
 
-void train(const TrainArguments& arguments, const Context& context) {
+void train(const TrainArguments& arguments, const Context& context, const std::shared_ptr<Ranks>& ranks) {
   const double start = now_seconds();
-  const OutputFolder out("--out", arguments.out);
-  const RunDirectory run(out.path());
-  run.lock().reset();  // fails before the data are read if another process writes to the run
+  std::optional<OutputFolder> out;
+  const RunDirectory run(on_first(*ranks, [&] { return out.emplace("--out", arguments.out).path().string(); }));
+  const auto how = on_first(*ranks, [&] {
+    run.lock().reset();  // fails before the data are read if another process writes to the run
+    return std::string(resumes(arguments, run) ? "resume" : "start");
+  });
+  const bool resume = how == "resume";
   const double max_seconds = arguments.max_time.empty() ? 0.0 : parse_duration("--max-time", arguments.max_time);
-  const auto [experiment, source] = resolved(arguments, max_seconds);
+  const auto [experiment, source] = agreed(*ranks, arguments, resume, max_seconds);
   TrainDisplay display;
-  TrainRunOptions options{.device = arguments.device,
+  TrainRunOptions options{.device = device_of_rank(arguments.device),
                           .max_seconds = max_seconds,
                           .started = start,
-                          .resume = arguments.resume,
+                          .resume = resume,
                           .command = context.command_line,
                           .source = source,
-                          .callbacks = display.callbacks()};
+                          .callbacks = display.callbacks(),
+                          .ranks = ranks};
   options.callbacks.signals = true;
   const TrainResult result = train_run(experiment, run, options);
   display.clear();
   print_result(result, arguments.out, now_seconds() - start);
   if (!result.finished) {
     std::cerr << "stopped by a signal and saved; continue with: segre train --out " << arguments.out << " --resume\n";
-    throw Stopped{InterruptGuard::signal()};
+    ranks->leave();
+    throw Stopped{InterruptGuard::requested() ? InterruptGuard::signal() : SIGTERM};
   }
 }
 
@@ -91,13 +121,15 @@ void add_train(CLI::App& app, Context& context) {
   add_device_option(*command, arguments->device);
   command->add_option("--max-time", arguments->max_time, "fit the training into this time: 60s, 5m, 1h");
   command->add_flag(
-      "--resume", arguments->resume,
+      "--resume{yes}", arguments->resume,
       "continue the run in --out from its last checkpoint, with the same data, model and objective; 'segre "
-      "keys' says which keys may change");
+      "keys' says which keys may change; --resume auto: if it has one, else start it");
   command->footer(
       "SIGINT and SIGTERM save and exit with 130 and 143; --resume continues. Only one process may write a run.\n"
       "Example: segre train --data pinwheel --out runs/pinwheel --max-time 60s");
-  command->callback([arguments, &context] { train(*arguments, context); });
+  command->callback([arguments, &context] {
+    over_ranks([&](const std::shared_ptr<Ranks>& ranks) { train(*arguments, context, ranks); });
+  });
 }
 
 }  // namespace segre::cli

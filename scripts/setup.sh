@@ -23,7 +23,7 @@ python_test=(pytest==9.2.0 mypy==2.4.1 pandas==3.1.1 matplotlib==3.11.2 nbclient
 
 packages=(g++ make cmake ninja-build ccache git ca-certificates python3 python3-venv
           libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libgtest-dev
-          libpng-dev zlib1g-dev libminizip-dev libcurl4-openssl-dev)
+          libpng-dev zlib1g-dev libminizip-dev libcurl4-openssl-dev libgloo-dev)
 optional=()
 case "${1:-build}" in
   build) ;;

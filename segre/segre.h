@@ -25,12 +25,17 @@
 #include "segre/core/work_display.h"
 
 // gives: Space (which variables, how many labels each), and per-variable operations on [*, S] tensors
+#include "segre/ranks/device_sum.h"
+#include "segre/ranks/failure.h"
+#include "segre/ranks/join.h"
+#include "segre/ranks/launch.h"
+#include "segre/ranks/ranks.h"
 #include "segre/space/bins.h"
 #include "segre/space/blocks.h"
 #include "segre/space/check_labels.h"
 #include "segre/space/space.h"
 
-// gives: files written whole, CSV, NPY, PNG, gzip, zip, safetensors
+// gives: files written whole, files mapped into memory, CSV, NPY, PNG, gzip, zip, safetensors
 #include "segre/io/append_file.h"
 #include "segre/io/csv.h"
 #include "segre/io/csv_reader.h"
@@ -41,6 +46,8 @@
 #include "segre/io/folders.h"
 #include "segre/io/gzip.h"
 #include "segre/io/lock.h"
+#include "segre/io/mapped_file.h"
+#include "segre/io/mapped_rows.h"
 #include "segre/io/npy.h"
 #include "segre/io/output.h"
 #include "segre/io/png.h"
@@ -196,16 +203,18 @@
 #include "segre/ood/tables.h"
 #include "segre/ood/verdict.h"
 
-// gives: Experiment (a config), RunDirectory, load_run, train_run, TrainDisplay
+// gives: Experiment (a config), RunDirectory, load_run, train_run, TrainDisplay, plan_scaling
 #include "segre/experiment/checkpoint.h"
 #include "segre/experiment/custom_field.h"
 #include "segre/experiment/data_fingerprint.h"
 #include "segre/experiment/experiment.h"
 #include "segre/experiment/load_run.h"
+#include "segre/experiment/machine.h"
 #include "segre/experiment/recipe.h"
 #include "segre/experiment/resolve.h"
 #include "segre/experiment/run_directory.h"
 #include "segre/experiment/run_files.h"
+#include "segre/experiment/scaling_plan.h"
 #include "segre/experiment/train_callbacks.h"
 #include "segre/experiment/train_display.h"
 #include "segre/experiment/train_run.h"

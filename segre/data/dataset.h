@@ -5,7 +5,8 @@
 
 namespace segre {
 
-/// Items in memory: what every reader returns, and what a program may build itself.
+/// Items in one tensor: what every reader returns, and what a program may build itself. It is in memory, or a view of a
+/// MappedFile that may be larger.
 struct Dataset {
   Space space;
   torch::Tensor labels;  ///< [N, n] of label_type(space, unknowns); your own dataset may have any integer type:

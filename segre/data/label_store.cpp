@@ -1,35 +1,39 @@
 #include "segre/data/label_store.h"
 
 #include <algorithm>
-#include <memory>
+
+#include "segre/io/large_tensor.h"
 
 namespace segre {
 namespace {
 
 template <class T>
-torch::Tensor adopt(std::vector<T>& values, int64_t n, torch::ScalarType type) {
-  auto owner = std::make_shared<std::vector<T>>(std::move(values));
-  values.clear();
-  const auto rows = static_cast<int64_t>(owner->size()) / n;
-  return torch::from_blob(
-      owner->data(), {rows, n}, [owner](void*) {}, torch::TensorOptions(type));
+void relabel_all(GrowingArray<T>& values, const std::vector<std::vector<int32_t>>& place) {
+  const auto n = static_cast<int64_t>(place.size());
+  values.for_each_part(n, [&](T* part, int64_t count) {
+    for (T* row = part; row + n <= part + count; row += n)
+      for (int64_t i = 0; i < n; ++i)
+        if (static_cast<int64_t>(row[i]) != kUnknown) row[i] = static_cast<T>(place[i][row[i]]);
+  });
 }
 
 template <class T>
-void relabel_all(std::vector<T>& values, const std::vector<std::vector<int32_t>>& place) {
-  const size_t n = place.size();
-  for (size_t begin = 0; begin + n <= values.size(); begin += n)
-    for (size_t i = 0; i < n; ++i)
-      if (T& value = values[begin + i]; static_cast<int64_t>(value) != kUnknown)
-        value = static_cast<T>(place[i][value]);
+void relabel_all(GrowingArray<T>& values, const std::vector<int32_t>& place) {
+  values.for_each_part(1, [&](T* part, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) part[k] = static_cast<T>(place[part[k]]);
+  });
 }
 
 }  // namespace
 
 void LabelStore::widen() {
   if (is_wide_) return;
-  words_.assign(bytes_.begin(), bytes_.end());
-  bytes_ = {};
+  words_.reserve(bytes_.size());
+  bytes_.for_each_part(1, [&](const uint8_t* part, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) words_.push_back(part[k]);
+    words_.release();
+  });
+  bytes_.clear();
   is_wide_ = true;
 }
 
@@ -54,15 +58,14 @@ void LabelStore::relabel(const std::vector<std::vector<int32_t>>& place) {
 void LabelStore::relabel(const std::vector<int32_t>& place) {
   const auto [least, largest] = std::minmax_element(place.begin(), place.end());
   if (*least < 0 || *largest > 0xff) widen();
-  for (uint8_t& label : bytes_) label = static_cast<uint8_t>(place[label]);
-  for (int32_t& label : words_) label = place[label];
+  is_wide_ ? relabel_all(words_, place) : relabel_all(bytes_, place);
 }
 
 torch::Tensor LabelStore::take(const Space& space, Unknowns unknowns) {
-  const auto labels =
-      is_wide_ ? adopt(words_, space.n_variables(), torch::kInt32) : adopt(bytes_, space.n_variables(), torch::kUInt8);
+  const int64_t n = space.n_variables();
+  const auto labels = is_wide_ ? words_.take(n, torch::kInt32) : bytes_.take(n, torch::kUInt8);
   is_wide_ = false;
-  return labels.to(label_type(space, unknowns));
+  return converted(labels, label_type(space, unknowns));
 }
 
 }  // namespace segre

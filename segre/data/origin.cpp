@@ -6,6 +6,8 @@
 
 namespace segre {
 
+ItemNumbers ItemNumbers::up_to(int64_t count) { return count > 0 ? ItemNumbers(count, {{0, 0}}) : ItemNumbers(); }
+
 void ItemNumbers::add(int64_t number) {
   if (runs_.empty() || number != runs_.back().second + (size_ - runs_.back().first)) runs_.emplace_back(size_, number);
   ++size_;
@@ -34,9 +36,8 @@ Origin Origin::rows(std::string table, ItemNumbers numbers) {
 }
 
 Origin Origin::files(std::vector<std::string> files) {
-  ItemNumbers numbers;
-  for (size_t k = 0; k < files.size(); ++k) numbers.add(static_cast<int64_t>(k));
-  return {Kind::file, std::move(files), std::move(numbers)};
+  const auto count = static_cast<int64_t>(files.size());
+  return {Kind::file, std::move(files), ItemNumbers::up_to(count)};
 }
 
 std::string Origin::place(int64_t item) const {

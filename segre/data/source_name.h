@@ -35,6 +35,8 @@ class SourceName {
   /// Whether there was a colon.
   bool has_target() const { return has_target_; }
   bool has(const std::string& key) const { return find(key) != nullptr; }
+  /// All options as given, in their order: key and value.
+  const std::vector<std::pair<std::string, std::string>>& options() const { return options_; }
 
   /// A whole number, both bounds included.
   int64_t integer(const std::string& key, int64_t fallback, Bounds bounds) const;

@@ -1,6 +1,7 @@
 #include "segre/data/split.h"
 
 #include "segre/data/shuffle.h"
+#include "segre/io/mapped_rows.h"
 
 namespace segre {
 namespace {
@@ -20,17 +21,13 @@ torch::Tensor chosen_rows(int64_t n, int64_t count) { return shuffled_rows(n, 0,
 torch::Tensor chosen_items(const DataSource& source, int64_t most) {
   const int64_t n = source.n_items();
   if (n == 0 || n <= most) return source.rows(0, n == 0 ? most : n);
-  const auto rows = chosen_rows(n, most);
-  if (const Dataset* dataset = source.dataset()) return dataset->labels.index_select(0, rows).to(torch::kInt64);
-  std::vector<torch::Tensor> items;
-  for (int64_t k = 0; k < most; ++k) items.push_back(source.rows(rows[k].item<int64_t>(), 1));
-  return torch::cat(items);
+  return source.take(chosen_rows(n, most));
 }
 
 std::pair<Dataset, Dataset> split_off(const Dataset& dataset, int64_t count) {
   const int64_t n = dataset.labels.size(0);
   const auto take = [&](const torch::Tensor& rows) {
-    return Dataset{dataset.space, dataset.labels.index_select(0, rows), dataset.mirror, dataset.origin.select(rows),
+    return Dataset{dataset.space, take_rows(dataset.labels, rows), dataset.mirror, dataset.origin.select(rows),
                    dataset.unknowns};
   };
   return {take(shuffled_rows(n, count, n)), take(chosen_rows(n, count))};

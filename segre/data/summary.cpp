@@ -4,6 +4,7 @@
 
 #include "segre/data/label_counts.h"
 #include "segre/data/missing.h"
+#include "segre/io/mapped_rows.h"
 
 namespace segre {
 namespace {
@@ -17,6 +18,12 @@ ColumnSummary summarise_column(const Space& space, int64_t column, const int64_t
   if (space.label_name(column, n_labels - 1) == kMissingName)
     summary.missing_share = static_cast<double>(counts[n_labels - 1]) / seen;
   return summary;
+}
+
+double share_of_unknown(const torch::Tensor& labels) {
+  int64_t count = 0;
+  for_each_part(labels, [&](const torch::Tensor& part, int64_t) { count += (part < 0).sum().item<int64_t>(); });
+  return static_cast<double>(count) / static_cast<double>(labels.numel());
 }
 
 }  // namespace
@@ -47,7 +54,7 @@ SourceSummary summarise(const DataSource& source, int64_t most) {
     at += space.n_labels(column);
   }
   if (source.has_unknowns() && source.dataset() != nullptr)
-    out.missing_share = (source.dataset()->labels < 0).to(torch::kFloat64).mean().item<double>();
+    out.missing_share = share_of_unknown(source.dataset()->labels);
   return out;
 }
 

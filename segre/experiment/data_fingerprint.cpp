@@ -4,6 +4,7 @@
 
 #include "segre/core/sha256.h"
 #include "segre/data/source_name.h"
+#include "segre/io/mapped_rows.h"
 
 namespace segre {
 namespace {
@@ -16,7 +17,7 @@ void add(Sha256& hash, const std::string& text) {
 void add(Sha256& hash, const torch::Tensor& tensor) {
   const auto packed = tensor.contiguous();
   for (const int64_t extent : packed.sizes()) add(hash, std::to_string(extent));
-  hash.add(packed.data_ptr(), packed.nbytes());
+  for_each_part(packed, [&](const torch::Tensor& part, int64_t) { hash.add(part.const_data_ptr(), part.nbytes()); });
 }
 
 // The names of the variables and labels; colours change pictures, not meaning.

@@ -73,10 +73,14 @@ std::shared_ptr<Field> custom_field_of(const Experiment& e, const Space& space, 
   return custom.make(space, static_cast<uint64_t>(e.seed));
 }
 
-std::shared_ptr<Field> field_of(const Experiment& e, const Space& space, const CustomField& custom) {
-  if (!e.custom_net.empty() || custom.make) return custom_field_of(e, space, custom);
+void check_form(const Experiment& e) {
   if (net_kind(e.net.kind).evidence_only && e.form != Form::evidence)
     fail_input("net.kind = \"", e.net.kind, "\" gives messages between variables and needs model.form = \"evidence\"");
+}
+
+std::shared_ptr<Field> field_of(const Experiment& e, const Space& space, const CustomField& custom) {
+  if (!e.custom_net.empty() || custom.make) return custom_field_of(e, space, custom);
+  check_form(e);
   return make_field(space, e.net, static_cast<uint64_t>(e.seed));
 }
 
@@ -86,6 +90,12 @@ Model make_model(const Experiment& e, const Space& space, torch::Device device, 
   auto field = field_of(e, space, custom);
   if (field) field->to(device);
   return {space, make_path(e.path), e.form, std::move(field)};
+}
+
+NetOutline outline_of(const Experiment& e, const Space& space) {
+  if (!e.custom_net.empty()) custom_field_of(e, space, {});  // says who has it
+  check_form(e);
+  return outline_net(space, e.net);
 }
 
 }  // namespace segre

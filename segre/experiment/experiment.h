@@ -52,6 +52,9 @@ void set_sample_keys(Experiment& experiment, const std::vector<std::string>& set
 Model make_model(const Experiment& experiment, const Space& space, torch::Device device,
                  const CustomField& custom = {});
 
+/// Cost and layers of the model's network, see outline_net. InputError as make_model.
+NetOutline outline_of(const Experiment& experiment, const Space& space);
+
 /// Makes an experiment use the program's own network and resets the keys of segre's networks to their defaults, except
 /// net.precision. InputError if it has no name.
 void use_custom_field(Experiment& experiment, const CustomField& custom);

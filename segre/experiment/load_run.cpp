@@ -28,7 +28,12 @@ Loaded load(const fs::path& path, torch::Device device, Checkpoint which, NetPre
   if (const auto type = compute_type(experiment.net, device); type != torch::kFloat32)
     model.field().reduce_precision(type);
   const auto times = TimeLaw::spread(state, decision_time(model.space(), model.path()));
-  return {{experiment, std::move(model), description.step, times, description.data}, std::move(state)};
+  return {{.experiment = experiment,
+           .model = std::move(model),
+           .step = description.step,
+           .times = times,
+           .data = description.data},
+          std::move(state)};
 }
 
 }  // namespace

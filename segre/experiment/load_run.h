@@ -2,6 +2,7 @@
 
 #include "segre/experiment/run_directory.h"
 #include "segre/path/time_density.h"
+#include "segre/ranks/ranks.h"
 
 namespace segre {
 
@@ -13,6 +14,9 @@ struct LoadedRun {
   TimeDensity times;  ///< distribution of the likelihood's integrand along the path, as learned in training; otherwise
                       ///< uniform
   std::optional<DataFingerprint> data;  ///< what it learned from, if the checkpoint contains it
+  /// The processes that have loaded it and share the work of tasks: all of them call a task with the same arguments,
+  /// and the answers are those of one.
+  std::shared_ptr<Ranks> ranks = one_rank();
 };
 
 /// Which checkpoint of a run. `chosen` is the best if the run's watch.use_best says so and one is marked, else the

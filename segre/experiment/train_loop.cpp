@@ -48,16 +48,21 @@ TrainLoop::TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& t
       plan_(plan_watch(clock.limited() ? expected_steps_ : trainer.options().steps, trainer.options().batch,
                        picture_evaluations(experiment, trainer.space()))),
       first_step_(trainer.n_steps()),
-      log_(run.metrics(), trainer.n_steps(),
-           experiment.watch.tensorboard ? run.path() / run_files::kTensorBoard : std::filesystem::path()),
       best_loss_(run.best_loss()),
+      last_save_(clock.now()),
+      last_look_(clock.now()),
+      last_told_(clock.now()),
       validation_seconds_(kEvaluationShare * pace.item * static_cast<double>(experiment.watch.evaluations)),
       picture_seconds_(kEvaluationShare * pace.item *
                        static_cast<double>(picture_evaluations(experiment, trainer.space()))),
-      expected_step_(pace.seconds(trainer.options().batch)) {}
+      expected_step_(pace.seconds(trainer.options().batch)) {
+  if (is_first())
+    log_.emplace(run.metrics(), trainer.n_steps(),
+                 experiment.watch.tensorboard ? run.path() / run_files::kTensorBoard : std::filesystem::path());
+}
 
 void TrainLoop::load(const NamedTensors& state) {
-  n_without_best_ = static_cast<int64_t>(log_.latest(kSinceBest).value_or(0.0));
+  if (log_) n_without_best_ = static_cast<int64_t>(log_->latest(kSinceBest).value_or(0.0));
   const auto at = state.find(kWindowName);
   if (at == state.end()) return;
   sum_ = at->second[0].item<double>();
@@ -65,29 +70,30 @@ void TrainLoop::load(const NamedTensors& state) {
 }
 
 int64_t TrainLoop::operator()() {
-  const StopRequest stop(callbacks_);
   recover_best();
+  agree_on_past();
   if (first_step_ == 0) save();  // from here on the run can be resumed
   clock_.begin_steps();
   fit_into_time();
-  while (trainer_.n_steps() < total() && !stop() && !patience_is_over()) {
+  while (trainer_.n_steps() < total() && !clock_.clock().stop() && !patience_is_over()) {
     trainer_.advance();
+    clock_.clock().agree_at(trainer_.n_steps());
     const int64_t step = trainer_.n_steps();
     if (step % kLogEvery == 0) write_metrics();
-    if (now_seconds() - last_look_ > kLookSeconds) take_losses();
+    if (clock_.now() - last_look_ > kLookSeconds) take_losses();
     fit_into_time();
     if (validation_due()) validate();
     tell_progress();
-    if (now_seconds() - last_save_ > experiment_.watch.save_seconds) save();
+    if (clock_.now() - last_save_ > experiment_.watch.save_seconds) save();
   }
   take_losses();
   if (patience_is_over()) trainer_.set_total_steps(trainer_.n_steps());
   experiment_.train.steps = total();
   save();
   // Also if the run was killed between its last checkpoint and this line.
-  const bool logged = trainer_.n_steps() == first_step_ && log_.at_start("loss");
+  const bool logged = trainer_.n_steps() == first_step_ && log_ && log_->at_start("loss");
   if (trainer_.n_steps() >= total() && !logged) write_metrics();
-  if (n_new() > 0) run_.write_config(experiment_);
+  if (n_new() > 0 && is_first()) run_.write_config(experiment_);
   return trainer_.n_steps();
 }
 
@@ -96,9 +102,18 @@ double TrainLoop::items_per_second() const {
   return items / std::max(1e-9, clock_.training());
 }
 
+// What only rank 0 has read from the run's files.
+void TrainLoop::agree_on_past() {
+  const auto numbers = torch::tensor({static_cast<double>(n_without_best_), best_loss_}, torch::kFloat64);
+  clock_.clock().ranks().broadcast(numbers);
+  n_without_best_ = static_cast<int64_t>(numbers[0].item<double>());
+  best_loss_ = numbers[1].item<double>();
+}
+
 // Handles a run that was killed between saving a checkpoint and marking it as the best: the log has its loss.
 void TrainLoop::recover_best() {
-  const auto loss = log_.at_start("validation_loss");
+  if (!log_) return;
+  const auto loss = log_->at_start("validation_loss");
   if (first_step_ == 0 || !loss || *loss >= best_loss_) return;
   best_loss_ = *loss;
   run_.mark_best(first_step_, *loss);
@@ -120,15 +135,15 @@ void TrainLoop::take_losses() {
     ++n_summed_;
   }
   if (n_summed_ > 0) shown_loss_ = sum_ / static_cast<double>(n_summed_);
-  last_look_ = now_seconds();
+  last_look_ = clock_.now();
 }
 
 void TrainLoop::tell_progress() {
   const int64_t step = trainer_.n_steps();
-  const bool due = step % kLogEvery == 0 || step >= total() || now_seconds() - last_told_ > kLookSeconds;
+  const bool due = step % kLogEvery == 0 || step >= total() || clock_.now() - last_told_ > kLookSeconds;
   if (!callbacks_.on_progress || !due) return;
   take_losses();
-  last_told_ = now_seconds();
+  last_told_ = clock_.now();
   const auto* last = validations_.empty() ? nullptr : &validations_.back().result;
   callbacks_.on_progress({.first_step = first_step_,
                           .step = step,
@@ -153,7 +168,7 @@ void TrainLoop::write_metrics() {
   sum_ = 0.0;
   n_summed_ = 0;
   if (const double nats = trainer_.nats(); std::isfinite(nats)) line["nats"] = nats;
-  log_.add(line);
+  if (log_) log_->add(line);
 }
 
 void TrainLoop::validate() {
@@ -161,18 +176,18 @@ void TrainLoop::validate() {
   take_losses();
   const int64_t step = trainer_.n_steps();
   ValidationResult result{};
-  validation_seconds_ = clock_.watch([&] { result = (*validation_)(trainer_.average()); });
+  validation_seconds_ = clock_.watch([&] { result = (*validation_)(trainer_.average(), clock_.clock().ranks()); });
   validations_.push_back({step, result});
   nlohmann::json line{{"step", step}, {"validation_loss", result.loss}, {"validation_nats", result.nats}};
   if (std::isfinite(result.nats_error)) line["validation_nats_error"] = result.nats_error;  // unknown for one item
   const bool is_best = result.loss < best_loss_;
   n_without_best_ = is_best ? 0 : n_without_best_ + 1;
   if (experiment_.watch.patience > 0) line[kSinceBest] = n_without_best_;
-  log_.add(line);
+  if (log_) log_->add(line);
   if (is_best) {
     best_loss_ = result.loss;
     save();
-    run_.mark_best(step, result.loss);
+    if (is_first()) run_.mark_best(step, result.loss);
   }
   if (callbacks_.on_validation) callbacks_.on_validation({step, result, is_best});
   const bool wanted = plan_.pictures || experiment_.watch.every > 0;
@@ -184,7 +199,7 @@ void TrainLoop::validate() {
 void TrainLoop::draw_samples(int64_t step) {
   const Space& space = validation_->model().space();
   const int64_t count = experiment_.watch.grid;
-  if (space.layout() != Layout::image || count == 0) return;
+  if (space.layout() != Layout::image || count == 0 || !is_first()) return;
   const Sampler sampler(validation_->model(), experiment_.sample, static_cast<uint64_t>(experiment_.seed));
   const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(count))));
   const Picture picture = draw_label_grid(space, sampler.draw(0, count).labels, columns);
@@ -192,9 +207,9 @@ void TrainLoop::draw_samples(int64_t step) {
   try {
     write_file_whole(run_.picture(step), [&](std::ostream& out) { out << png; });
   } catch (const FileError& error) {
-    log_.warn(error.what());  // a failed picture must not end the training
+    log_->warn(error.what());  // a failed picture must not end the training
   }
-  log_.picture(step, png, picture.height, picture.width);
+  log_->picture(step, png, picture.height, picture.width);
 }
 
 // Under a time limit the schedule follows the clock: the share of steps done is the share of time used, so the learning
@@ -211,7 +226,7 @@ void TrainLoop::fit_into_time() {
 
 void TrainLoop::save() {
   save_seconds_ = clock_.watch([&] { write_checkpoint(); });
-  last_save_ = now_seconds();
+  last_save_ = clock_.now();
 }
 
 void TrainLoop::write_checkpoint() {
@@ -220,6 +235,7 @@ void TrainLoop::write_checkpoint() {
   state[kWindowName] = torch::tensor({sum_, static_cast<double>(n_summed_)}, torch::kFloat64);
   // Under a time limit the number of steps changes along the way; a killed run resumes with the current one.
   experiment_.train.steps = total();
+  if (!is_first()) return;
   try {
     if (clock_.limited()) run_.write_config(experiment_);
     run_.save(trainer_.n_steps(), state, trainer_.space(), experiment_);

@@ -11,7 +11,8 @@
 namespace segre {
 
 /// Everything that train_run does between the first step and the last: advances the trainer, reports progress,
-/// validates, draws pictures, saves.
+/// validates, draws pictures, saves. Over several ranks all of them go through it together; only rank 0 writes and
+/// talks.
 class TrainLoop {
  public:
   /// `validation` may be empty. `independent` is the score of independent variables on the held-out items, in nats, NaN
@@ -31,6 +32,8 @@ class TrainLoop {
   const std::vector<ValidationPoint>& validations() const { return validations_; }
 
  private:
+  bool is_first() const { return clock_.clock().ranks().is_first(); }
+  void agree_on_past();
   int64_t total() const { return trainer_.options().steps; }
   int64_t n_new() const { return trainer_.n_steps() - first_step_; }
   bool validation_due() const;
@@ -59,12 +62,12 @@ class TrainLoop {
   int64_t expected_steps_;
   WatchPlan plan_;
   int64_t first_step_;
-  RunLog log_;
+  std::optional<RunLog> log_;  // of rank 0
   double best_loss_;
   int64_t n_without_best_ = 0;  // validations since the best one
-  double last_save_ = now_seconds();
-  double last_look_ = now_seconds();
-  double last_told_ = now_seconds();
+  double last_save_;
+  double last_look_;
+  double last_told_;
   // Time reserved for the end under a time limit: first an estimate, then the last measurement.
   double validation_seconds_;
   double picture_seconds_;

@@ -6,6 +6,7 @@
 #include "segre/core/device.h"
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
+#include "segre/core/progress.h"
 #include "segre/core/version.h"
 #include "segre/data/label_counts.h"
 #include "segre/experiment/resume.h"
@@ -29,14 +30,20 @@ std::optional<Validation> make_validation(const Experiment& experiment, const Tr
   return Validation(std::move(model), data.held_out, experiment.train.objective, t_max, experiment.watch.evaluations);
 }
 
-// The checkpoint to resume from; none for a new run.
-std::optional<CheckpointDescription> checkpoint_to_resume(const RunDirectory& run, bool resume) {
+// The newest checkpoint; empty for a new run.
+std::string latest_to_resume(const RunDirectory& run, bool resume) {
   const auto latest = run.latest();
   if (latest && !resume)
     fail_input(run.path().string(), ": already contains a run; resume it, or choose another directory");
   if (!latest && resume) fail_input(run.path().string(), ": has no checkpoint to resume from");
-  if (!latest) return std::nullopt;
-  return read_checkpoint(*latest);
+  return latest ? latest->string() : std::string();
+}
+
+// The checkpoint to resume from, as rank 0 finds it; none for a new run.
+std::optional<CheckpointDescription> checkpoint_to_resume(const RunDirectory& run, bool resume, Ranks& ranks) {
+  const auto latest = on_first(ranks, [&] { return latest_to_resume(run, resume); });
+  if (latest.empty()) return std::nullopt;
+  return read_checkpoint(latest);
 }
 
 std::shared_ptr<DataSource> open_data(const TrainRunOptions& options, const Experiment& experiment,
@@ -82,6 +89,20 @@ TrainResult facts_of(const TrainingData& data) {
           .uniform_nats = uniform_nats(data.source->space())};
 }
 
+// Rank 0's measurement for everyone.
+Pace agreed_pace(Ranks& ranks, const std::function<Pace()>& measure) {
+  const Pace mine = ranks.is_first() ? measure() : Pace();
+  const auto numbers = torch::tensor({mine.step, mine.item}, torch::kFloat64);
+  ranks.broadcast(numbers);
+  return {numbers[0].item<double>(), numbers[1].item<double>()};
+}
+
+double agreed_start(const TrainRunOptions& options) {
+  const auto start = torch::tensor({options.started > 0.0 ? options.started : now_seconds()}, torch::kFloat64);
+  options.ranks->broadcast(start);
+  return start.item<double>();
+}
+
 // Rejects a time limit that allows next to no steps before taking any.
 Pace pace_within(const Experiment& experiment, const CustomField& custom, const DataSource& source,
                  torch::Device device, double left) {
@@ -115,31 +136,53 @@ void write_info(const RunDirectory& run, const Experiment& experiment, const Tra
                   {"seed", experiment.seed},
                   {"device", options.device},
                   {"threads", n_threads()},
+                  {"ranks", options.ranks->size()},
                   {"torch", TORCH_VERSION},
                   {"parameters", n_parameters(model.field())}});
+}
+
+// The run's directory, ready to be trained into.
+void prepare(const RunDirectory& run, const Experiment& experiment, const TrainRunOptions& options, const Model& model,
+             bool complete) {
+  run.create();
+  if (!complete || !std::filesystem::exists(run.config())) run.write_config(experiment);
+  if (!complete) write_info(run, experiment, options, model);
+}
+
+// All the data are read for it, which one rank does.
+DataFingerprint agreed_fingerprint(Ranks& ranks, const std::function<DataFingerprint()>& take) {
+  return DataFingerprint::from_json(nlohmann::json::parse(on_first(ranks, [&] { return take().to_json().dump(); })));
 }
 
 }  // namespace
 
 TrainResult train_run(Experiment experiment, const RunDirectory& directory, const TrainRunOptions& options) {
   if (options.field.make) use_custom_field(experiment, options.field);
-  TrainClock clock(options.started > 0.0 ? options.started : now_seconds(), options.max_seconds);
+  Ranks& ranks = *options.ranks;
+  std::optional<StopRequest> stop;  // from the first step on; before, a signal may simply end the program
+  TrainClock clock(std::make_shared<AgreedClock>(options.ranks, [&] { return stop && (*stop)(); }),
+                   agreed_start(options), options.max_seconds);
   const torch::Device device = parse_device(options.device);
   std::unique_ptr<ProcessLock> lock;
-  if (std::filesystem::exists(directory.path())) lock = directory.lock();
-  const auto before = checkpoint_to_resume(directory, options.resume);
+  if (ranks.is_first() && std::filesystem::exists(directory.path())) lock = directory.lock();
+  const auto before = checkpoint_to_resume(directory, options.resume, ranks);
   if (before) require_same_config(directory.path(), *before, experiment);
   const auto source = open_data(options, experiment, before);
   const TrainingData data = open_training_data(experiment, source);
   experiment.train.steps = total_steps(experiment.train, *data.source);
   experiment.train.epochs = 0;  // resolved
-  const auto fingerprint = fingerprint_of(*source, experiment.data, experiment.validation, data.held_out);
+  const auto fingerprint = agreed_fingerprint(
+      ranks, [&] { return fingerprint_of(*source, experiment.data, experiment.validation, data.held_out); });
   if (before) require_same_training(directory.path(), *before, experiment, source->space(), fingerprint);
   TrainResult result = facts_of(data);
   // A killed run still finishes the work after its last step, but nothing else changes.
   const bool complete = before && before->step == experiment.train.steps && !clock.limited();
   const Pace pace =
-      clock.limited() ? pace_within(experiment, options.field, *data.source, device, clock.left()) : Pace();
+      clock.limited()
+          ? agreed_pace(ranks,
+                        [&] { return pace_within(experiment, options.field, *data.source, device, clock.left()); })
+          : Pace();
+  clock.clock().agree();
   experiment.watch.evaluations =
       resolve_evaluations(experiment, before, source->space(), clock.limited() ? clock.left() : 0.0, pace);
   RunDirectory run = directory;
@@ -147,8 +190,8 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
   const Model model = make_model(experiment, data.source->space(), device, options.field);
   if (!before) model.field().fit(*data.source);
   Trainer trainer(model, *data.source, experiment.train, static_cast<uint64_t>(experiment.seed),
-                  training_type(experiment.net, device));
-  if (!lock) {  // not earlier, so that invalid input leaves no directory behind
+                  training_type(experiment.net, device), options.ranks);
+  if (ranks.is_first() && !lock) {  // not earlier, so that invalid input leaves no directory behind
     lock = run.lock();
     if (run.latest()) fail(run.path().string(), ": another process wrote a checkpoint meanwhile; try again");
   }
@@ -157,17 +200,16 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
     state = read_training_state(*before, trainer.state());
     trainer.load(state);
   }
-  run.create();
-  if (!complete || !std::filesystem::exists(run.config())) run.write_config(experiment);
-  if (!complete) write_info(run, experiment, options, model);
+  if (ranks.is_first()) prepare(run, experiment, options, model, complete);
   TrainLoop loop(experiment, run, trainer, make_validation(experiment, data, device, trainer.t_max(), options.field),
-                 result.independent_nats, pace, clock, options.callbacks);
+                 result.independent_nats, pace, clock, ranks.is_first() ? options.callbacks : TrainCallbacks());
   loop.load(state);
   if (before && before->step == before->experiment.train.steps && !complete) loop.renew_patience();
-  if (options.callbacks.on_start && !complete)
+  if (options.callbacks.on_start && !complete && ranks.is_first())
     options.callbacks.on_start({experiment, source->space(), result.n_items, result.n_held_out,
                                 n_parameters(model.field()), trainer.n_steps(), loop.expected_steps(),
                                 options.max_seconds});
+  stop.emplace(options.callbacks);
   result.steps = loop();
   result.finished = result.steps >= trainer.options().steps;
   result.new_steps = result.steps - (before ? before->step : 0);

@@ -2,6 +2,7 @@
 
 #include "segre/experiment/run_directory.h"
 #include "segre/experiment/train_callbacks.h"
+#include "segre/ranks/ranks.h"
 
 namespace segre {
 
@@ -15,6 +16,9 @@ struct TrainRunOptions {
   std::shared_ptr<DataSource> source{};  ///< experiment.data, if already open or supplied by the program
   TrainCallbacks callbacks{};            ///< called during training
   CustomField field{};                   ///< a network of the program's own instead of experiment.net
+  /// The processes that train together; all of them call train_run with the same arguments, on directories and data
+  /// that they can read. Only rank 0 writes, and only its callbacks are called, but any may ask to stop.
+  std::shared_ptr<Ranks> ranks = one_rank();
 };
 
 /// Result of a training.

@@ -2,7 +2,9 @@
 
 #include "segre/core/error.h"
 #include "segre/core/utf8.h"
+#include "segre/data/rest_source.h"
 #include "segre/data/split.h"
+#include "segre/io/mapped_rows.h"
 #include "segre/sources/relabel.h"
 #include "segre/sources/source_kinds.h"
 
@@ -18,11 +20,17 @@ void check_name(const char* key, const std::string& name) {
     fail_input(key, " = ", printable(name), ": is not UTF-8, as the config that a run keeps must be; rename the file");
 }
 
-// Splits items in memory into training and held-out ones.
+// Splits the items of a dataset into training and held-out ones.
 TrainingData hold_out(std::shared_ptr<DataSource> source, const Experiment& experiment) {
   const auto n = static_cast<double>(source->n_items());
   const int64_t count = std::min(experiment.watch.items, static_cast<int64_t>(experiment.holdout * n));
   if (count < kFewestHeldOut) return {std::move(source), {}};
+  // What may not fit into memory is not copied.
+  if (is_mapped(source->dataset()->labels) && count < source->n_items()) {
+    const auto rows = chosen_rows(source->n_items(), count);
+    auto held_out = source->take(rows);
+    return {make_rest_source(std::move(source), rows), std::move(held_out)};
+  }
   auto [rest, held_out] = split_off(*source->dataset(), count);
   return {make_dataset_source(std::move(rest)), held_out.labels.to(torch::kInt64)};
 }

@@ -23,6 +23,8 @@ class ByteReader {
   size_t read(char* into, size_t count);
   /// Reads the rest of the file.
   std::string read_rest();
+  /// Whether the file is plain: its bytes are those that read() returns.
+  bool is_plain() const { return inflater_ == nullptr; }
   /// The file, for messages.
   const std::string& name() const { return name_; }
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "segre/core/log.h"
 
@@ -36,16 +37,28 @@ bool is_same(int descriptor, const std::filesystem::path& file) {
 
 }  // namespace
 
-ProcessLock::ProcessLock(std::filesystem::path file, const std::string& what) : file_(std::move(file)) {
-  while (!take(what)) {
+ProcessLock::ProcessLock(std::filesystem::path file, const std::string& what, Held held) : file_(std::move(file)) {
+  while (!take(what, held)) {
   }
 }
 
-bool ProcessLock::take(const std::string& what) {
+// Until the owner releases the lock. It removes the file with it, so that the lock has to be taken anew.
+void ProcessLock::wait(const std::string& what) {
+  if (!std::exchange(has_waited_, true)) note(what, ": waiting for another process", owner(descriptor_.number()));
+  while (::flock(descriptor_.number(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+// False: to be tried again.
+bool ProcessLock::take(const std::string& what, Held held) {
   descriptor_ = Descriptor(::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!descriptor_) throw FileError(file_.string(), "cannot be written", errno);
   if (::flock(descriptor_.number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) return false;
+    if (errno == EWOULDBLOCK && held == Held::wait) {
+      wait(what);
+      return false;
+    }
     if (errno == EWOULDBLOCK)
       fail_input(what, ": another process is writing it", owner(descriptor_.number()),
                  "; wait until it ends, or choose another folder");

@@ -21,7 +21,15 @@ void write_npy_labels(std::ostream& out, const Space& space, const torch::Tensor
 /// is not an NPY file, is cut short or too long, holds other values, or has an invalid shape.
 torch::Tensor read_npy(const std::filesystem::path& path);
 
-/// The same for an array of floating-point numbers, as float32 or, if the file has them, float64.
+/// The smallest array that map_npy maps. Reading less takes no time, and the file may change afterwards.
+inline constexpr int64_t kLeastMapped = int64_t{64} << 20;
+
+/// As read_npy, but an array of at least `least_mapped` bytes is a view of a MappedFile if its values are stored as a
+/// tensor stores them: in a plain file, in C order, little-endian, and not as uint16, uint32 or uint64. Such a tensor
+/// cannot be written, and the file must not be changed while it is used.
+torch::Tensor map_npy(const std::filesystem::path& path, int64_t least_mapped = kLeastMapped);
+
+/// The same as read_npy for an array of floating-point numbers, as float32 or, if the file has them, float64.
 torch::Tensor read_npy_numbers(const std::filesystem::path& path);
 
 /// Writes numbers of any shape as float32.

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "segre/core/error.h"
 #include "segre/io/gzip.h"
+#include "segre/io/mapped_file.h"
 #include "segre/io/npy.h"
 
 static_assert(std::endian::native == std::endian::little, "reading NPY files requires a little-endian machine");
@@ -23,8 +25,10 @@ struct Header {
   bool is_fortran = false;
   std::vector<int64_t> shape;
   int64_t count = 1;
+  int64_t size = 0;  // of the header itself: where the values start
 
   size_t item_bytes() const { return static_cast<size_t>(type[1] - '0'); }
+  size_t n_bytes() const { return static_cast<size_t>(count) * item_bytes(); }
 };
 
 std::string read_exactly(ByteReader& file, size_t count) {
@@ -33,8 +37,8 @@ std::string read_exactly(ByteReader& file, size_t count) {
   return bytes;
 }
 
-// The text of the header: a Python dictionary with three keys.
-std::string read_header_text(ByteReader& file) {
+// The text of the header: a Python dictionary with three keys. `size` becomes that of the whole header.
+std::string read_header_text(ByteReader& file, int64_t& size) {
   std::string start(8, '\0');
   start.resize(file.read(start.data(), start.size()));
   if (!start.starts_with("\x93NUMPY"))
@@ -47,6 +51,7 @@ std::string read_header_text(ByteReader& file) {
   for (size_t i = length.size(); i-- > 0;) bytes = bytes << 8 | static_cast<unsigned char>(length[i]);
   if (bytes > kLongestHeader)
     fail_input(file.name(), ": an NPY header of ", bytes, " bytes, at most ", kLongestHeader, " were expected");
+  size = static_cast<int64_t>(start.size() + length.size() + bytes);
   return read_exactly(file, bytes);
 }
 
@@ -110,8 +115,8 @@ void parse_shape(const std::string& file, const std::string& text, Header& heade
 }
 
 Header read_header(ByteReader& file, Values wanted) {
-  const std::string text = read_header_text(file);
   Header header;
+  const std::string text = read_header_text(file, header.size);
   parse_type(file.name(), value_of(file.name(), text, "descr"), header, wanted);
   const std::string order = value_of(file.name(), text, "fortran_order");
   if (order != "True" && order != "False")
@@ -163,13 +168,43 @@ torch::Tensor to_tensor(const Header& header, std::string body, const std::strin
   return values;
 }
 
-torch::Tensor read(const std::filesystem::path& path, Values wanted) {
+// The type of tensors that store values as the file does; nullopt if there is none.
+std::optional<torch::ScalarType> same_type(const Header& header) {
+  if (header.type == "u1" || header.type == "b1") return torch::kUInt8;
+  if (header.type == "i1") return torch::kInt8;
+  if (header.type == "i2") return torch::kInt16;
+  if (header.type == "i4") return torch::kInt32;
+  if (header.type == "i8") return torch::kInt64;
+  return std::nullopt;
+}
+
+void check_size(const ByteReader& file, const Header& header, size_t found) {
+  if (found != header.n_bytes())
+    fail_input(file.name(), ": has ", found, " bytes of data, its header promises ", header.n_bytes());
+}
+
+// The array as a view of the file; undefined if its layout or the file system does not allow that.
+torch::Tensor map(const ByteReader& file, const Header& header) {
+  const auto type = same_type(header);
+  const bool is_aligned = header.size % static_cast<int64_t>(header.item_bytes()) == 0;
+  if (!file.is_plain() || header.is_big_endian || header.is_fortran || !type || !is_aligned) return {};
+  try {
+    auto mapped = std::make_shared<const MappedFile>(file.name());
+    check_size(file, header, static_cast<size_t>(std::max<int64_t>(0, mapped->size() - header.size)));
+    return MappedFile::view(std::move(mapped), header.size, header.shape, *type);
+  } catch (const FileError&) {  // a pipe, say
+    return {};
+  }
+}
+
+torch::Tensor read(const std::filesystem::path& path, Values wanted,
+                   int64_t least_mapped = std::numeric_limits<int64_t>::max()) {
   ByteReader file(path);
   const Header header = read_header(file, wanted);
+  if (header.count > 0 && static_cast<int64_t>(header.n_bytes()) >= least_mapped)
+    if (auto mapped = map(file, header); mapped.defined()) return mapped;
   std::string body = file.read_rest();
-  const auto expected = static_cast<size_t>(header.count) * header.item_bytes();
-  if (body.size() != expected)
-    fail_input(file.name(), ": has ", body.size(), " bytes of data, its header promises ", expected);
+  check_size(file, header, body.size());
   if (header.is_big_endian) swap_bytes(body, header.item_bytes());
   auto values = to_tensor(header, std::move(body), file.name());
   if (!header.is_fortran) return values.view(header.shape);
@@ -182,6 +217,10 @@ torch::Tensor read(const std::filesystem::path& path, Values wanted) {
 }  // namespace
 
 torch::Tensor read_npy(const std::filesystem::path& path) { return read(path, Values::integers); }
+
+torch::Tensor map_npy(const std::filesystem::path& path, int64_t least_mapped) {
+  return read(path, Values::integers, least_mapped);
+}
 
 torch::Tensor read_npy_numbers(const std::filesystem::path& path) { return read(path, Values::numbers); }
 

@@ -6,6 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
+#include "segre/flow/shared_rows.h"
 #include "segre/path/path_sample.h"
 #include "segre/simplex/lift.h"
 #include "segre/space/blocks.h"
@@ -17,6 +18,7 @@ constexpr double kFewestEffective = 20.0;  // minimum effective number of trajec
 // Runge-Kutta steps to t1, of equal length in log(1 + a/s), four evaluations each.
 constexpr int64_t kSteps = DirectSimulation::kEvaluationsPerDraw / 4;
 constexpr int64_t kPartsPerBlock = 8;  // parts of a block's trajectories, each in one group
+constexpr double kNothing = -std::numeric_limits<double>::infinity();  // log of an empty sum
 
 void check_direct(const Flow& flow, const torch::Tensor& labels, const DirectOptions& options) {
   check_labels(flow.space, labels);
@@ -28,14 +30,15 @@ void check_direct(const Flow& flow, const torch::Tensor& labels, const DirectOpt
 
 }  // namespace
 
-DirectSimulation::DirectSimulation(Flow flow, const torch::Tensor& labels, const DirectOptions& options)
+DirectSimulation::DirectSimulation(Flow flow, const torch::Tensor& labels, const DirectOptions& options,
+                                   std::shared_ptr<Ranks> ranks)
     : flow_(std::move(flow)),
       options_(options),
+      ranks_(std::move(ranks)),
       t1_(reading_time(flow_.space, *flow_.path, options.t1)),
       carry_(flow_) {
   check_direct(flow_, labels, options);
   hot_ = one_hot(flow_.space, labels.to(flow_.options.device()), flow_.options.dtype(torch::kFloat64)).t();
-  constexpr double kNothing = -std::numeric_limits<double>::infinity();
   sums_ = torch::full({kGroups, labels.size(0)}, kNothing, torch::kFloat64);
   squares_ = torch::full({labels.size(0)}, kNothing, torch::kFloat64);
   group_draws_ = torch::zeros({kGroups}, torch::kFloat64);
@@ -61,35 +64,39 @@ torch::Tensor DirectSimulation::log_probabilities(uint64_t first, int64_t count)
   return log_W.to(torch::kFloat64).matmul(hot_);
 }
 
+// Of a block's trajectories: log of the sum of p over each part, then of p^2 over all: [kPartsPerBlock + 1, N].
+torch::Tensor DirectSimulation::sums_of_block(uint64_t first, int64_t count) const {
+  const auto log_p = log_probabilities(first, count);
+  std::vector<torch::Tensor> sums;
+  for (const auto& part : log_p.tensor_split(kPartsPerBlock))
+    sums.push_back(part.size(0) > 0 ? part.logsumexp(0) : torch::full_like(log_p[0], kNothing));
+  sums.push_back((2.0 * log_p).logsumexp(0));
+  return torch::stack(sums).cpu();
+}
+
 void DirectSimulation::add(int64_t draws) {
   const torch::NoGradGuard no_grad;
   const int64_t rows = rows_per_block(flow_);
   const int64_t n_blocks = (draws + rows - 1) / rows;
-  struct Sums {
-    std::vector<torch::Tensor> parts;  // [N]: log of the sum of p
-    std::vector<int64_t> counts;
-    torch::Tensor squares;  // [N]
-  };
+  const auto rows_of = [&](int64_t block) { return std::min(rows, draws - block * rows); };
   require_memory(8.0 * (kPartsPerBlock + 1) * static_cast<double>(n_blocks) * static_cast<double>(hot_.size(1) + 8),
                  concat("direct simulation of ", draws, " trajectories"), torch::kCPU);
-  std::vector<Sums> blocks(n_blocks);
-  for_each_block(n_blocks, flow_.options.device().is_cpu(), [&](int64_t block) {
+  const SharedRows shared(ranks_, n_blocks);
+  auto own = torch::empty({shared.own().count(), kPartsPerBlock + 1, hot_.size(1)}, torch::kFloat64);
+  for_each_block(own.size(0), flow_.options.device().is_cpu(), [&](int64_t k) {
     const torch::NoGradGuard no_grad_here;
-    const auto log_p =
-        log_probabilities(static_cast<uint64_t>(n_draws_ + block * rows), std::min(rows, draws - block * rows));
-    for (const auto& part : log_p.tensor_split(kPartsPerBlock)) {
-      blocks[block].counts.push_back(part.size(0));
-      blocks[block].parts.push_back(part.size(0) > 0 ? part.logsumexp(0).cpu() : torch::Tensor());
-    }
-    blocks[block].squares = (2.0 * log_p).logsumexp(0).cpu();
+    const int64_t block = shared.own().from + k;
+    own[k].copy_(sums_of_block(static_cast<uint64_t>(n_draws_ + block * rows), rows_of(block)));
   });
+  const auto blocks = shared.gather(own);
   for (int64_t block = 0; block < n_blocks; ++block) {
-    squares_ = torch::logaddexp(squares_, blocks[block].squares);
+    squares_ = torch::logaddexp(squares_, blocks[block][kPartsPerBlock]);
     for (int64_t part = 0; part < kPartsPerBlock; ++part) {
-      if (blocks[block].counts[part] == 0) continue;
+      const int64_t count = rows_of(block) / kPartsPerBlock + (part < rows_of(block) % kPartsPerBlock ? 1 : 0);
+      if (count == 0) continue;
       const int64_t group = ((n_draws_ / rows + block) * kPartsPerBlock + part) % kGroups;
-      sums_[group] = torch::logaddexp(sums_[group], blocks[block].parts[part]);
-      group_draws_[group] += blocks[block].counts[part];
+      sums_[group] = torch::logaddexp(sums_[group], blocks[block][part]);
+      group_draws_[group] += count;
     }
   }
   n_draws_ += draws;

@@ -2,6 +2,7 @@
 
 #include "segre/flow/carry.h"
 #include "segre/likelihood/scores.h"
+#include "segre/ranks/ranks.h"
 
 namespace segre {
 
@@ -23,8 +24,9 @@ inline constexpr int64_t kMaxDirectLabelings = 1 << 16;
 /// samples with the same seed.
 class DirectSimulation {
  public:
-  /// labels [N, n] int64.
-  DirectSimulation(Flow flow, const torch::Tensor& labels, const DirectOptions& options);
+  /// labels [N, n] int64. Several ranks share the trajectories; all get the same scores.
+  DirectSimulation(Flow flow, const torch::Tensor& labels, const DirectOptions& options,
+                   std::shared_ptr<Ranks> ranks = one_rank());
 
   /// Evaluations of the network that a trajectory takes.
   static constexpr int64_t kEvaluationsPerDraw = 128;
@@ -39,9 +41,11 @@ class DirectSimulation {
   static constexpr int64_t kGroups = 64;
   torch::Tensor simulate(uint64_t first, int64_t count) const;
   torch::Tensor log_probabilities(uint64_t first, int64_t count) const;
+  torch::Tensor sums_of_block(uint64_t first, int64_t count) const;
 
   Flow flow_;
   DirectOptions options_;
+  std::shared_ptr<Ranks> ranks_;
   double t1_;
   Carrier carry_;
   torch::Tensor hot_;  // [S, N] float64: the items' labels

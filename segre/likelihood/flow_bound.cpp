@@ -232,15 +232,6 @@ LogWeights join_draws(const LogWeights& first, const LogWeights& second) {
           first.trajectory, first.trace};
 }
 
-LogWeights join_items(const std::vector<LogWeights>& parts) {
-  const auto join = [&](torch::Tensor LogWeights::*member) {
-    std::vector<torch::Tensor> all;
-    for (const LogWeights& part : parts) all.push_back(part.*member);
-    return torch::cat(all);
-  };
-  return {join(&LogWeights::values), join(&LogWeights::distances), join(&LogWeights::trajectory), parts.front().trace};
-}
-
 void require_exact_trace(const TraceOptions& trace) {
   if (trace.kind == TraceKind::exact) return;
   fail_input(

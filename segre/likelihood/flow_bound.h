@@ -32,8 +32,6 @@ struct LogWeights {
 
 /// Appends the draws of `second` to those of `first`, for the same items.
 LogWeights join_draws(const LogWeights& first, const LogWeights& second);
-/// Concatenates the items of all parts.
-LogWeights join_items(const std::vector<LogWeights>& parts);
 
 /// The flow's own likelihood, bounded from below by importance sampling:
 ///

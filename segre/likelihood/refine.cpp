@@ -6,18 +6,58 @@
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
 #include "segre/core/rng.h"
+#include "segre/flow/shared_rows.h"
 
 namespace segre {
 namespace {
 
-// Scores items part by part and reports progress.
+// Items and the ranks that score them together.
+struct ItemsOfRanks {
+  torch::Tensor labels;  // [K, n]
+  std::shared_ptr<Ranks> ranks;
+
+  int64_t count() const { return labels.size(0); }
+};
+
+// What `score` finds of all items, [K, width] float64: each rank scores its share, `part` items at a time.
 template <class Score>
-void for_parts(const torch::Tensor& labels, int64_t part, const OnProgress& on_progress, Score&& score) {
-  const int64_t N = labels.size(0);
-  for (int64_t first = 0; first < N; first += part) {
-    score(labels.slice(0, first, first + part));
-    if (on_progress) on_progress(std::min(N, first + part), N);
+torch::Tensor score_items(const ItemsOfRanks& items, int64_t part, int64_t width, const OnProgress& on_progress,
+                          Score&& score) {
+  const SharedRows rows(items.ranks, items.count());
+  const auto own = items.labels.slice(0, rows.own().from, rows.own().to);
+  std::vector<torch::Tensor> found{torch::empty({0, width}, torch::kFloat64)};
+  for (int64_t first = 0; first < own.size(0); first += part) {
+    found.push_back(score(own.slice(0, first, first + part)));
+    const int64_t done = std::min(own.size(0), first + part);
+    if (on_progress) on_progress(done * items.count() / own.size(0), items.count());  // others are as far
   }
+  return rows.gather(torch::cat(found));
+}
+
+// Scores as columns that ranks exchange, and back: log_p, std_error and cells, if there are any.
+constexpr int64_t kScoreColumns = 2;
+
+torch::Tensor columns_of(const ItemScores& scores) {
+  const auto columns = torch::stack({scores.log_p, scores.std_error}, 1);
+  return scores.cells.defined() ? torch::cat({columns, scores.cells}, 1) : columns;
+}
+
+ItemScores scores_in(const torch::Tensor& columns) {
+  ItemScores scores{.log_p = columns.select(1, 0).contiguous(), .std_error = columns.select(1, 1).contiguous()};
+  if (columns.size(1) > kScoreColumns) scores.cells = columns.slice(1, kScoreColumns).contiguous();
+  return scores;
+}
+
+// Rank 0's numbers for everyone: ranks on different processors may round an average differently or have other numbers
+// of threads, but must spend and exchange the same.
+torch::Tensor agreed(Ranks& ranks, const torch::Tensor& own) {
+  auto numbers = own.to(torch::kCPU, /*non_blocking=*/false, /*copy=*/true);
+  ranks.broadcast(numbers);
+  return numbers;
+}
+
+int64_t agreed_count(Ranks& ranks, int64_t own) {
+  return agreed(ranks, torch::full({1}, own, torch::kInt64)).item<int64_t>();
 }
 
 // Cost of one row, in numbers computed by two cores; even a tiny network takes some time.
@@ -33,21 +73,21 @@ struct RoundOfScores {
   std::function<ItemScores(const torch::Tensor& labels)> score;
   int64_t items_per_call;
 };
-using MakeRound = std::function<RoundOfScores(int64_t count, uint64_t seed)>;
+struct Rounds {
+  std::function<RoundOfScores(int64_t count, uint64_t seed)> make;
+  int64_t first;  // evaluations of the first round
+  uint64_t seed;
+  bool per_variable;
+};
 
 // Averages rounds, weighted by their evaluations.
 class RoundsRefinement final : public Refinement {
  public:
-  RoundsRefinement(Flow flow, MakeRound make, int64_t first, int64_t unit, uint64_t seed, torch::Tensor labels)
-      : flow_(std::move(flow)),
-        make_(std::move(make)),
-        first_(first),
-        unit_(unit),
-        seed_(seed),
-        labels_(std::move(labels)) {}
+  RoundsRefinement(Flow flow, Rounds rounds, ItemsOfRanks items)
+      : flow_(std::move(flow)), rounds_(std::move(rounds)), items_(std::move(items)) {}
 
   void spend(int64_t count, const OnProgress& on_progress) override {
-    const int64_t n_items = labels_.size(0);
+    const int64_t n_items = items_.count();
     const int64_t longest = longest_round();
     const int64_t n_rounds = (count + longest - 1) / longest;
     for (int64_t k = 0; k < n_rounds; ++k)
@@ -62,9 +102,9 @@ class RoundsRefinement final : public Refinement {
     if (cells_.defined()) out.cells = cells_ / weight;
     return out;
   }
-  int64_t unit() const override { return unit_; }
-  int64_t first() const override { return first_; }
-  double cost() const override { return evaluation_cost(flow_) * static_cast<double>(labels_.size(0)); }
+  int64_t unit() const override { return 4; }
+  int64_t first() const override { return rounds_.first; }
+  double cost() const override { return evaluation_cost(flow_) * static_cast<double>(items_.count()); }
 
  private:
   static constexpr int64_t kCallsAtOnce = 8;  // between two looks at the clock
@@ -76,29 +116,22 @@ class RoundsRefinement final : public Refinement {
   }
 
   void add_round(int64_t count, const OnProgress& on_progress) {
-    const RoundOfScores round = make_(count, round_seed(seed_, n_rounds_++));
-    std::vector<torch::Tensor> log_p;
-    std::vector<torch::Tensor> std_error;
-    std::vector<torch::Tensor> cells;
-    for_parts(labels_, kCallsAtOnce * round.items_per_call, on_progress, [&](const torch::Tensor& part) {
-      const ItemScores scores = round.score(part);
-      log_p.push_back(scores.log_p);
-      std_error.push_back(scores.std_error);
-      if (scores.cells.defined()) cells.push_back(scores.cells);
-    });
+    const RoundOfScores round = rounds_.make(count, round_seed(rounds_.seed, n_rounds_++));
+    const int64_t width = kScoreColumns + (rounds_.per_variable ? flow_.space.n_variables() : 0);
+    const ItemScores found =
+        scores_in(score_items(items_, kCallsAtOnce * round.items_per_call, width, on_progress,
+                              [&](const torch::Tensor& part) { return columns_of(round.score(part)); }));
     const auto weight = static_cast<double>(count);
     const auto add = [&](torch::Tensor& total, const torch::Tensor& more) { total = spent_ > 0 ? total + more : more; };
-    add(sum_, weight * torch::cat(log_p));
-    add(variance_, (weight * torch::cat(std_error)).square());
-    if (!cells.empty()) add(cells_, weight * torch::cat(cells));
+    add(sum_, weight * found.log_p);
+    add(variance_, (weight * found.std_error).square());
+    if (found.cells.defined()) add(cells_, weight * found.cells);
     spent_ += count;
   }
 
   Flow flow_;
-  MakeRound make_;
-  int64_t first_, unit_;
-  uint64_t seed_;
-  torch::Tensor labels_;
+  Rounds rounds_;
+  ItemsOfRanks items_;
   int64_t n_rounds_ = 0;
   int64_t spent_ = 0;
   torch::Tensor sum_, variance_;  // [K]
@@ -108,52 +141,50 @@ class RoundsRefinement final : public Refinement {
 // The score of a fixed order: exact, so there is nothing to refine.
 class FixedOrder final : public Refinement {
  public:
-  FixedOrder(const Flow& flow, const OrderOptions& options, torch::Tensor labels)
-      : flow_(flow), bound_(flow, options), labels_(std::move(labels)) {}
+  FixedOrder(const Flow& flow, const OrderOptions& options, ItemsOfRanks items)
+      : flow_(flow), bound_(flow, options), per_variable_(options.per_variable), items_(std::move(items)) {}
 
   void spend(int64_t /*count*/, const OnProgress& on_progress) override {
     if (is_done_) fail("the likelihood of one order is exact and cannot be refined");
-    std::vector<ItemScores> parts;
-    for_parts(labels_, bound_.items_per_call(), on_progress,
-              [&](const torch::Tensor& part) { parts.push_back(bound_(part)); });
-    const auto join = [&](torch::Tensor ItemScores::*member) {
-      std::vector<torch::Tensor> all;
-      for (const ItemScores& part : parts) all.push_back(part.*member);
-      return !all.empty() && all.front().defined() ? torch::cat(all) : torch::Tensor();
-    };
-    scores_ = {.log_p = join(&ItemScores::log_p), .std_error = join(&ItemScores::std_error)};
-    scores_.cells = join(&ItemScores::cells);
+    const int64_t width = kScoreColumns + (per_variable_ ? flow_.space.n_variables() : 0);
+    scores_ = scores_in(score_items(items_, bound_.items_per_call(), width, on_progress,
+                                    [&](const torch::Tensor& part) { return columns_of(bound_(part)); }));
     is_done_ = true;
   }
   int64_t spent() const override { return is_done_ ? bound_.evaluations() : 0; }
   ItemScores scores() const override { return scores_; }
   int64_t first() const override { return bound_.evaluations(); }
   double cost() const override {
-    return evaluation_cost(flow_) * static_cast<double>(labels_.size(0)) * static_cast<double>(bound_.evaluations());
+    return evaluation_cost(flow_) * static_cast<double>(items_.count()) * static_cast<double>(bound_.evaluations());
   }
 
  private:
   Flow flow_;
   OrderBound bound_;
-  torch::Tensor labels_;
+  bool per_variable_;
+  ItemsOfRanks items_;
   ItemScores scores_;
   bool is_done_ = false;
 };
 
 class FlowRefinement final : public Refinement {
  public:
-  FlowRefinement(const Flow& flow, const FlowBoundOptions& options, bool log_mean, torch::Tensor labels)
-      : flow_(flow), bound_(flow, options), log_mean_(log_mean), labels_(std::move(labels)) {
+  FlowRefinement(const Flow& flow, const FlowBoundOptions& options, bool log_mean, ItemsOfRanks items)
+      : flow_(flow), bound_(flow, options), log_mean_(log_mean), items_(std::move(items)) {
     if (log_mean) require_exact_trace(options.trace);
   }
 
   void spend(int64_t count, const OnProgress& on_progress) override {
     // On the CPU one item per thread, on a GPU some thousand rows.
     const int64_t together = flow_.options.device().is_cpu() ? n_threads() : std::max<int64_t>(1, 4096 / count);
-    std::vector<LogWeights> parts;
-    for_parts(labels_, together, on_progress,
-              [&](const torch::Tensor& part) { parts.push_back(bound_.draws(part, spent_, count)); });
-    const LogWeights found = join_items(parts);
+    const auto columns = score_items(items_, together, 2 * count + 1, on_progress, [&](const torch::Tensor& part) {
+      const LogWeights drawn = bound_.draws(part, spent_, count);
+      return torch::cat({drawn.values, drawn.distances, drawn.trajectory.unsqueeze(1)}, 1);
+    });
+    const LogWeights found{.values = columns.slice(1, 0, count).contiguous(),
+                           .distances = columns.slice(1, count, 2 * count).contiguous(),
+                           .trajectory = columns.select(1, 2 * count).contiguous(),
+                           .trace = bound_.options().trace};
     weights_ = spent_ > 0 ? join_draws(weights_, found) : found;
     spent_ += count;
   }
@@ -161,7 +192,7 @@ class FlowRefinement final : public Refinement {
   ItemScores scores() const override { return log_mean_ ? log_mean_of_weights(weights_) : mean_of_weights(weights_); }
   int64_t first() const override { return bound_.options().draws; }
   double cost() const override {
-    return evaluation_cost(flow_) * static_cast<double>(labels_.size(0)) *
+    return evaluation_cost(flow_) * static_cast<double>(items_.count()) *
            static_cast<double>(bound_.evaluations_per_draw());
   }
 
@@ -169,18 +200,18 @@ class FlowRefinement final : public Refinement {
   Flow flow_;
   FlowBound bound_;
   bool log_mean_;
-  torch::Tensor labels_;
+  ItemsOfRanks items_;
   int64_t spent_ = 0;
   LogWeights weights_;
 };
 
 class DirectRefinement final : public Refinement {
  public:
-  DirectRefinement(const Flow& flow, const DirectOptions& options, const torch::Tensor& labels)
-      : flow_(flow), options_(options), simulation_(flow, labels, options) {}
+  DirectRefinement(const Flow& flow, const DirectOptions& options, const ItemsOfRanks& items)
+      : flow_(flow), options_(options), ranks_(items.ranks), simulation_(flow, items.labels, options, items.ranks) {}
 
   void spend(int64_t count, const OnProgress& on_progress) override {
-    const int64_t per_call = rows_per_block(flow_) * n_threads();
+    const int64_t per_call = rows_per_block(flow_) * agreed_count(*ranks_, n_threads() * ranks_->size());
     for (int64_t done = 0; done < count; done += per_call) {
       simulation_.add(std::min(per_call, count - done));
       if (on_progress) on_progress(std::min(count, done + per_call), count);
@@ -196,6 +227,7 @@ class DirectRefinement final : public Refinement {
  private:
   Flow flow_;
   DirectOptions options_;
+  std::shared_ptr<Ranks> ranks_;
   DirectSimulation simulation_;
 };
 
@@ -212,6 +244,11 @@ int64_t wanted_count(const Refinement& refinement, const ErrorTarget::State& sta
   return (more + refinement.unit() - 1) / refinement.unit() * refinement.unit();
 }
 
+ErrorTarget::State agreed_state(Ranks& ranks, const ErrorTarget::State& own) {
+  const auto numbers = agreed(ranks, torch::tensor({own.error, own.wanted}, torch::kFloat64));
+  return {numbers[0].item<double>(), numbers[1].item<double>()};
+}
+
 // The error is itself an estimate: with few evaluations of few items it may be far too small and stop the work too
 // early. Fewer items get a longer first round.
 constexpr double kFirstItems = 64.0;
@@ -226,7 +263,7 @@ int64_t first_round(const Refinement& refinement, const ErrorTarget& target, int
 }  // namespace
 
 std::unique_ptr<Refinement> refine_free_bound(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
-                                              const torch::Tensor& labels) {
+                                              const torch::Tensor& labels, const std::shared_ptr<Ranks>& ranks) {
   const auto make = [flow, density, options](int64_t count, uint64_t seed) -> RoundOfScores {
     FreeOptions own = options;
     own.times = count;
@@ -234,12 +271,13 @@ std::unique_ptr<Refinement> refine_free_bound(const Flow& flow, const TimeDensit
     const auto bound = std::make_shared<FreeBound>(flow, density, own);
     return {[bound](const torch::Tensor& part) { return (*bound)(part); }, bound->items_per_call()};
   };
-  return std::make_unique<RoundsRefinement>(flow, make, options.times, /*unit=*/4, options.seed, labels);
+  const Rounds rounds{make, options.times, options.seed, options.per_variable};
+  return std::make_unique<RoundsRefinement>(flow, rounds, ItemsOfRanks{labels, ranks});
 }
 
 std::unique_ptr<Refinement> refine_order_bound(const Flow& flow, const OrderOptions& options,
-                                               const torch::Tensor& labels) {
-  if (options.order != LabelOrder::any) return std::make_unique<FixedOrder>(flow, options, labels);
+                                               const torch::Tensor& labels, const std::shared_ptr<Ranks>& ranks) {
+  if (options.order != LabelOrder::any) return std::make_unique<FixedOrder>(flow, options, ItemsOfRanks{labels, ranks});
   const auto make = [flow, options](int64_t count, uint64_t seed) -> RoundOfScores {
     OrderOptions own = options;
     own.times = count;
@@ -247,24 +285,27 @@ std::unique_ptr<Refinement> refine_order_bound(const Flow& flow, const OrderOpti
     const auto bound = std::make_shared<OrderBound>(flow, own);
     return {[bound](const torch::Tensor& part) { return (*bound)(part); }, bound->items_per_call()};
   };
-  return std::make_unique<RoundsRefinement>(flow, make, options.times, /*unit=*/4, options.seed, labels);
+  const Rounds rounds{make, options.times, options.seed, options.per_variable};
+  return std::make_unique<RoundsRefinement>(flow, rounds, ItemsOfRanks{labels, ranks});
 }
 
 std::unique_ptr<Refinement> refine_flow_bound(const Flow& flow, const FlowBoundOptions& options, bool log_mean,
-                                              const torch::Tensor& labels) {
-  return std::make_unique<FlowRefinement>(flow, options, log_mean, labels);
+                                              const torch::Tensor& labels, const std::shared_ptr<Ranks>& ranks) {
+  return std::make_unique<FlowRefinement>(flow, options, log_mean, ItemsOfRanks{labels, ranks});
 }
 
-std::unique_ptr<Refinement> refine_direct(const Flow& flow, const DirectOptions& options, const torch::Tensor& labels) {
-  return std::make_unique<DirectRefinement>(flow, options, labels);
+std::unique_ptr<Refinement> refine_direct(const Flow& flow, const DirectOptions& options, const torch::Tensor& labels,
+                                          const std::shared_ptr<Ranks>& ranks) {
+  return std::make_unique<DirectRefinement>(flow, options, ItemsOfRanks{labels, ranks});
 }
 
-Reached reach_error(Refinement& refinement, const ErrorTarget& target, const OnProgress& on_progress) {
+Reached reach_error(Refinement& refinement, const ErrorTarget& target, const OnProgress& on_progress,
+                    const std::shared_ptr<Ranks>& ranks) {
   const double affordable = std::min(9e15, ErrorTarget::kWork / std::max(1.0, refinement.cost()));
   const int64_t most = std::max(refinement.first(), target.most > 0 ? target.most : static_cast<int64_t>(affordable));
-  refinement.spend(first_round(refinement, target, most), on_progress);
+  refinement.spend(agreed_count(*ranks, first_round(refinement, target, most)), on_progress);
   for (;;) {
-    const auto state = target.measure(refinement.scores());
+    const auto state = agreed_state(*ranks, target.measure(refinement.scores()));
     if (state.error <= state.wanted) return {refinement.spent(), state, /*capped=*/false};
     const int64_t more = wanted_count(refinement, state, most);
     if (more <= 0) return {refinement.spent(), state, /*capped=*/true};

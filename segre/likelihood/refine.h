@@ -7,13 +7,15 @@
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
 #include "segre/likelihood/order_bound.h"
+#include "segre/ranks/ranks.h"
 
 namespace segre {
 
 /// Called during long work: `done` of `total` things are done.
 using OnProgress = std::function<void(int64_t done, int64_t total)>;
 
-/// Scores that improve step by step: the more evaluations per item, the smaller the errors.
+/// Scores that improve step by step: the more evaluations per item, the smaller the errors. If several ranks refine the
+/// same items, each evaluates a part of them (of the trajectories, in direct simulation), and all get the same scores.
 class Refinement {
  public:
   virtual ~Refinement() = default;
@@ -35,18 +37,22 @@ class Refinement {
 /// times as fit into some tens of megabytes; the rounds are averaged, weighted by their evaluations. The first round
 /// equals FreeBound.
 std::unique_ptr<Refinement> refine_free_bound(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
-                                              const torch::Tensor& labels);
+                                              const torch::Tensor& labels,
+                                              const std::shared_ptr<Ranks>& ranks = one_rank());
 
 /// Refines the any-order bound in the same way. A fixed order has one exact score: further rounds are refused.
 std::unique_ptr<Refinement> refine_order_bound(const Flow& flow, const OrderOptions& options,
-                                               const torch::Tensor& labels);
+                                               const torch::Tensor& labels,
+                                               const std::shared_ptr<Ranks>& ranks = one_rank());
 
 /// Refines the flow's bound by more draws, averaged as `log_mean` says.
 std::unique_ptr<Refinement> refine_flow_bound(const Flow& flow, const FlowBoundOptions& options, bool log_mean,
-                                              const torch::Tensor& labels);
+                                              const torch::Tensor& labels,
+                                              const std::shared_ptr<Ranks>& ranks = one_rank());
 
 /// Refines the direct simulation by more trajectories, shared by all items.
-std::unique_ptr<Refinement> refine_direct(const Flow& flow, const DirectOptions& options, const torch::Tensor& labels);
+std::unique_ptr<Refinement> refine_direct(const Flow& flow, const DirectOptions& options, const torch::Tensor& labels,
+                                          const std::shared_ptr<Ranks>& ranks = one_rank());
 
 /// The target error and the budget for it.
 struct ErrorTarget {
@@ -71,7 +77,8 @@ struct Reached {
 
 /// Spends evaluations until the error reaches its target or the budget is used up: always a first round, then as many
 /// more as the current error requires. That number depends on all items together; an item's score depends only on the
-/// item, the seed and the rounds.
-Reached reach_error(Refinement& refinement, const ErrorTarget& target, const OnProgress& on_progress);
+/// item, the seed and the rounds. If several ranks refine together, rank 0's measurement decides for all.
+Reached reach_error(Refinement& refinement, const ErrorTarget& target, const OnProgress& on_progress,
+                    const std::shared_ptr<Ranks>& ranks = one_rank());
 
 }  // namespace segre

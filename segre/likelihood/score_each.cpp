@@ -45,9 +45,10 @@ torch::Tensor unfinished(const Sums& sums, const EachTarget& target) {
 }  // namespace
 
 EachScores score_each(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
-                      const torch::Tensor& labels, const EachTarget& target, const OnProgress& on_progress) {
-  const auto all = refine_free_bound(flow, density, options, labels);
-  const Reached reached = reach_error(*all, all_together(target, labels.size(0)), on_progress);
+                      const torch::Tensor& labels, const EachTarget& target, const OnProgress& on_progress,
+                      const std::shared_ptr<Ranks>& ranks) {
+  const auto all = refine_free_bound(flow, density, options, labels, ranks);
+  const Reached reached = reach_error(*all, all_together(target, labels.size(0)), on_progress, ranks);
   Sums sums(all->scores(), reached.spent);
   const double cost_each = all->cost() / static_cast<double>(labels.size(0));
   double work = all->cost() * static_cast<double>(reached.spent);
@@ -59,7 +60,7 @@ EachScores score_each(const Flow& flow, const TimeDensity& density, const FreeOp
     if (count <= 0) break;
     FreeOptions own = options;
     own.seed = round_seed(options.seed, -again);  // rounds over all items count upwards
-    const auto some = refine_free_bound(flow, density, own, labels.index_select(0, rows));
+    const auto some = refine_free_bound(flow, density, own, labels.index_select(0, rows), ranks);
     some->spend(count, on_progress);
     sums.add(rows, {some->scores(), count});
     work += cost_each * static_cast<double>(rows.numel() * count);

@@ -19,8 +19,9 @@ struct EachScores {
 
 /// The simulation-free bound of distinct labelings [K, n], each to the target error. First, all get what brings their
 /// root mean square error to it; then those still above it, the odd ones, get as much again, and again. An item's score
-/// depends on the item, the seed and how many rounds it was in.
+/// depends on the item, the seed and how many rounds it was in. Several ranks share the items; all get all scores.
 EachScores score_each(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
-                      const torch::Tensor& labels, const EachTarget& target, const OnProgress& on_progress);
+                      const torch::Tensor& labels, const EachTarget& target, const OnProgress& on_progress,
+                      const std::shared_ptr<Ranks>& ranks = one_rank());
 
 }  // namespace segre

@@ -51,6 +51,13 @@ std::shared_ptr<Field> make_field(const Space& space, const NetOptions& options,
   return kind.make(space, options, seed);
 }
 
+NetOutline outline_net(const Space& space, const NetOptions& options) {
+  const NetKind& kind = net_kind(options.kind);
+  if (kind.outline) return kind.outline(space, options);
+  const auto field = make_field(space, options, /*seed=*/1);
+  return {field->cost(), field->layers(), field->couples_items()};
+}
+
 std::string describe_net(const NetOptions& options) {
   const NetKind& kind = net_kind(options.kind);
   return kind.describe ? kind.describe(options) : kind.name;

@@ -20,6 +20,8 @@ struct NetKind {
   /// Its number of parameters, known before allocating memory. In float64, since the product may overflow an integer.
   /// If unset, the network's size is not checked beforehand.
   std::function<double(const Space& space, const NetOptions& options)> count{};
+  /// Its outline, likewise known before allocating memory. If unset, outline_net builds the network.
+  std::function<NetOutline(const Space& space, const NetOptions& options)> outline{};
   /// Describes a network with these options in a few words, "UNet with 32 channels"; if unset, its name is used.
   std::function<std::string(const NetOptions& options)> describe{};
   bool evidence_only = false;     ///< works in the evidence form only
@@ -39,6 +41,10 @@ void declare_net_keys(ConfigSchema& schema, NetOptions& options);
 
 /// Builds the network. InputError if it does not fit into memory with its gradients and Adam's moments.
 std::shared_ptr<Field> make_field(const Space& space, const NetOptions& options, uint64_t seed);
+
+/// Cost and layers of the network that make_field would build. Networks whose kind has an outline may be larger than
+/// the memory; InputError, as make_field, for the others.
+NetOutline outline_net(const Space& space, const NetOptions& options);
 
 /// A short human-readable description of the network.
 std::string describe_net(const NetOptions& options);

@@ -31,14 +31,66 @@ void declare_keys(ConfigSchema& schema, NetOptions& options) {
                  "attention heads, each of an even part of the width (transformer)");
 }
 
+void check_sizes(const TransformerOptions& own) {
+  if (own.width % 8 != 0 || own.width % (2 * own.heads) != 0)
+    fail_input("net.width = ", own.width, ", net.token_heads = ", own.heads,
+               ": the width must be a multiple of 8 and of twice the heads");
+}
+
+bool is_rotary(const Space& space) { return shares_labels(space) && space.layout() == Layout::sequence; }
+
+FieldReads reads_of(const Space& space) {
+  for (int64_t i = 0; i < space.n_variables(); ++i)
+    if (space.n_labels(i) <= kMostStandardised) return FieldReads::standardised;
+  return FieldReads::strength;
+}
+
+// In float64, since a network may be described that no memory holds.
 double count_parameters(const Space& space, const NetOptions& options) {
   const auto& own = options.of<TransformerOptions>();
   const auto d = static_cast<double>(own.width);
-  const double labels =
-      shares_labels(space) ? static_cast<double>(space.max_labels()) : static_cast<double>(space.n_coordinates());
+  const auto c = static_cast<double>(space.max_labels());
+  const auto S = static_cast<double>(space.n_coordinates());
+  const double embeddings = (reads_of(space) == FieldReads::standardised ? 2.0 : 1.0) * (shares_labels(space) ? c : S);
+  const double positions = is_rotary(space) ? 0.0 : static_cast<double>(space.n_variables());
   const double layer = 4.0 * d * d + 3.0 * d * static_cast<double>(hidden_of(own.width)) + 2.0 * d;
-  return 2.0 * labels * d + static_cast<double>(own.layers) * layer + d * d + 2.0 * d +
-         static_cast<double>(space.n_variables()) * d + static_cast<double>(space.n_coordinates());
+  return (embeddings + positions + 1.0) * d + static_cast<double>(own.layers) * layer + d * d + d +
+         (is_rotary(space) ? c : S);
+}
+
+// Per token and layer: two sums and norms, query, key and value, their mix, both halves of the gate and their product.
+int64_t activations_of(const Space& space, const TransformerOptions& own) {
+  const int64_t per_layer = 10 * own.width + 3 * hidden_of(own.width);
+  return space.n_variables() * (own.layers * per_layer + 6 * own.width);
+}
+
+NetCost cost_of(const Space& space, const NetOptions& options) {
+  constexpr double kMostNumbers = 0x1p60;  // more than any memory holds, but an integer still
+  const auto& own = options.of<TransformerOptions>();
+  NetCost cost{.n_parameters = static_cast<int64_t>(std::min(count_parameters(space, options), kMostNumbers)),
+               .n_saved = activations_of(space, own)};
+  const auto n = static_cast<double>(space.n_variables());
+  const auto d = static_cast<double>(own.width);
+  const auto labels = static_cast<double>(space.n_coordinates());
+  const double layer = 2.0 * n * (4.0 * d * d + 3.0 * d * static_cast<double>(hidden_of(own.width))) + 4.0 * n * n * d;
+  cost.forward_flops = static_cast<double>(own.layers) * layer + 2.0 * n * d * d + 6.0 * labels * d;
+  cost.training_flops = 3.0 * cost.forward_flops;
+  return cost;
+}
+
+std::vector<std::string> lines_of(const Space& space, const TransformerOptions& own) {
+  std::vector<std::string> lines{concat("tokens       ", space.n_variables(), " x ", own.width)};
+  for (int64_t k = 0; k < own.layers; ++k)
+    lines.push_back(
+        concat("layer", k, "       attention with ", own.heads, " heads, gated MLP of ", hidden_of(own.width)));
+  lines.push_back(concat("labels       ", space.n_coordinates()));
+  return lines;
+}
+
+NetOutline outline_of(const Space& space, const NetOptions& options) {
+  const auto& own = options.of<TransformerOptions>();
+  check_sizes(own);
+  return {cost_of(space, options), lines_of(space, own)};
 }
 
 }  // namespace
@@ -49,12 +101,11 @@ TransformerField::TransformerField(const Space& space, const NetOptions& options
       dropout_(options.dropout),
       standardised_(options.standardised),
       shared_(shares_labels(space)),
-      rotary_(shared_ && space.layout() == Layout::sequence),
-      hidden_(hidden_of(options_.width)) {
+      rotary_(is_rotary(space)),
+      cost_(cost_of(space, options)) {
+  check_sizes(options_);
   const int64_t d = options_.width;
-  if (d % 8 != 0 || d % (2 * options_.heads) != 0)
-    fail_input("net.width = ", d, ", net.token_heads = ", options_.heads,
-               ": the width must be a multiple of 8 and of twice the heads");
+  const int64_t hidden = hidden_of(d);
   WeightSource source(seed);
   const auto matrix = [&](const std::string& name, int64_t rows, int64_t columns, double spread) {
     return add_parameter(name, source.normal({rows, columns}).mul_(spread), Precision::reducible);
@@ -72,8 +123,8 @@ TransformerField::TransformerField(const Space& space, const NetOptions& options
     layer.qkv = matrix(name + "qkv", 3 * d, d, spread);
     layer.mix = matrix(name + "mix", d, d, 0.0);  // layers start as the identity
     layer.norm_mlp = add_parameter(name + "norm_mlp", torch::ones({d}));
-    layer.up = matrix(name + "up", 2 * hidden_, d, spread);
-    layer.down = matrix(name + "down", d, hidden_, 0.0);
+    layer.up = matrix(name + "up", 2 * hidden, d, spread);
+    layer.down = matrix(name + "down", d, hidden, 0.0);
     layers_.push_back(std::move(layer));
   }
   norm_ = add_parameter("norm", torch::ones({d}));
@@ -88,11 +139,7 @@ void TransformerField::refresh() {
   space_.starts(embedding_.device());  // made now, since no copy to the device may be part of a CUDA graph
 }
 
-FieldReads TransformerField::reads() const {
-  for (int64_t i = 0; i < space_.n_variables(); ++i)
-    if (space_.n_labels(i) <= kMostStandardised) return FieldReads::standardised;
-  return FieldReads::strength;
-}
+FieldReads TransformerField::reads() const { return reads_of(space_); }
 
 bool TransformerField::embeds_labels() const { return shared_ && reads() != FieldReads::standardised; }
 
@@ -239,35 +286,12 @@ torch::Tensor TransformerField::forward(const FieldInput& input) {
   return message(add_norm(x, branch, norm_, next_dropout()).normal).to(input.W.scalar_type());
 }
 
-// Per token and layer: two sums and norms, query, key and value, their mix, both halves of the gate and their product.
-int64_t TransformerField::n_activations() const {
-  const int64_t per_layer = 10 * options_.width + 3 * hidden_;
-  return space_.n_variables() * (options_.layers * per_layer + 6 * options_.width);
-}
-
-NetCost TransformerField::cost() const {
-  NetCost cost{.n_parameters = n_parameters(*this), .n_saved = n_activations()};
-  const auto n = static_cast<double>(space_.n_variables());
-  const auto d = static_cast<double>(options_.width);
-  const auto labels = static_cast<double>(space_.n_coordinates());
-  const double layer = 2.0 * n * (4.0 * d * d + 3.0 * d * static_cast<double>(hidden_)) + 4.0 * n * n * d;
-  cost.forward_flops = static_cast<double>(options_.layers) * layer + 2.0 * n * d * d + 6.0 * labels * d;
-  cost.training_flops = 3.0 * cost.forward_flops;
-  return cost;
-}
-
 int64_t TransformerField::shard_rows() const {
   constexpr int64_t kNumbers = 1 << 22;  // activations of a shard: products large enough to be fast, yet within caches
   return std::clamp<int64_t>(kNumbers / n_activations(), 1, 256);
 }
 
-std::vector<std::string> TransformerField::layers() const {
-  std::vector<std::string> lines{concat("tokens       ", space_.n_variables(), " x ", options_.width)};
-  for (int64_t k = 0; k < options_.layers; ++k)
-    lines.push_back(concat("layer", k, "       attention with ", options_.heads, " heads, gated MLP of ", hidden_));
-  lines.push_back(concat("labels       ", space_.n_coordinates()));
-  return lines;
-}
+std::vector<std::string> TransformerField::layers() const { return lines_of(space_, options_); }
 
 NetKind transformer_kind() {
   return {.name = "transformer",
@@ -276,6 +300,7 @@ NetKind transformer_kind() {
                      uint64_t seed) { return std::make_shared<TransformerField>(space, options, seed); },
           .declare = declare_keys,
           .count = count_parameters,
+          .outline = outline_of,
           .describe =
               [](const NetOptions& options) {
                 const auto& own = options.of<TransformerOptions>();

@@ -30,8 +30,8 @@ class TransformerField final : public Field {
   bool embeds_labels() const override;
   void fit(const DataSource& source) override;
   void refresh() override;
-  int64_t n_activations() const override;
-  NetCost cost() const override;
+  int64_t n_activations() const override { return cost_.n_saved; }
+  NetCost cost() const override { return cost_; }
   int64_t shard_rows() const override;
   std::vector<std::string> layers() const override;
 
@@ -57,7 +57,7 @@ class TransformerField final : public Field {
   bool standardised_;
   bool shared_;  // embeddings shared between variables
   bool rotary_;  // positions by rotation
-  int64_t hidden_;
+  NetCost cost_;
   torch::Tensor by_block_;   // [n] the variables in the order of the space's blocks; undefined if there is one block
   torch::Tensor embedding_;  // E [S, width], or [c, width] if shared
   torch::Tensor evidence_;   // A, likewise

@@ -39,6 +39,17 @@ torch::Tensor add(const torch::Tensor& h, const torch::Tensor& skip, const torch
   return add_bias(h.flatten(0, 1), skip.defined() ? skip.flatten(0, 1) : skip, bias).view(h.sizes());
 }
 
+// One line of text per layer.
+std::vector<std::string> lines_of(const UNetPlan& plan) {
+  static const char* const kNames[] = {"conv", "residual", "attention", "down", "up"};
+  std::vector<std::string> lines;
+  for (const UNetLayer& layer : plan.layers())
+    lines.push_back(concat(std::left, std::setw(22), layer.name.substr(0, layer.name.size() - 1), std::setw(10),
+                           kNames[static_cast<int>(layer.kind)], std::right, std::setw(4), layer.in, " -> ", std::left,
+                           std::setw(4), layer.out, std::right, "  ", layer.height, "x", layer.width));
+  return lines;
+}
+
 }  // namespace
 
 // Creates parameters with the names and initialisation of the public implementation.
@@ -241,15 +252,7 @@ torch::Tensor UNetField::forward(const FieldInput& input) {
   return out.flatten(1);
 }
 
-std::vector<std::string> UNetField::layers() const {
-  static const char* const kNames[] = {"conv", "residual", "attention", "down", "up"};
-  std::vector<std::string> lines;
-  for (const UNetLayer& layer : plan_.layers())
-    lines.push_back(concat(std::left, std::setw(22), layer.name.substr(0, layer.name.size() - 1), std::setw(10),
-                           kNames[static_cast<int>(layer.kind)], std::right, std::setw(4), layer.in, " -> ", std::left,
-                           std::setw(4), layer.out, std::right, "  ", layer.height, "x", layer.width));
-  return lines;
-}
+std::vector<std::string> UNetField::layers() const { return lines_of(plan_); }
 
 NetKind unet_kind() {
   return {.name = "unet",
@@ -260,6 +263,11 @@ NetKind unet_kind() {
           .count =
               [](const Space& space, const NetOptions& options) {
                 return static_cast<double>(cost_of(plan_unet(space, options.of<UNetOptions>())).n_parameters);
+              },
+          .outline =
+              [](const Space& space, const NetOptions& options) {
+                const UNetPlan plan = plan_unet(space, options.of<UNetOptions>());
+                return NetOutline{cost_of(plan), lines_of(plan)};
               },
           .describe =
               [](const NetOptions& options) {

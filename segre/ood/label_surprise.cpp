@@ -4,6 +4,7 @@
 
 #include "segre/core/rng.h"
 #include "segre/flow/row_blocks.h"
+#include "segre/flow/shared_rows.h"
 #include "segre/likelihood/scores.h"
 #include "segre/ood/measures.h"
 #include "segre/path/path_sample.h"
@@ -32,24 +33,30 @@ torch::Tensor told_by_others(const Flow& flow, const torch::Tensor& v, double ti
 
 class Draws {
  public:
-  Draws(const Flow& flow, torch::Tensor labels, uint64_t seed)
+  Draws(const Flow& flow, torch::Tensor labels, const LabelSurpriseOptions& options)
       : flow_(flow),
         labels_(std::move(labels)),
-        seeds_(item_seeds(labels_, seed)),
+        ranks_(options.ranks),
+        seeds_(item_seeds(labels_, options.seed)),
         time_(flow.path->time_at(LabelSurprise::kStrength / flow.path->corner_scale(flow.space.max_labels()))) {
     const auto zeros = torch::zeros(labels_.sizes(), torch::kFloat64);
     sums_ = {zeros, zeros.clone(), torch::zeros({labels_.size(0)}, torch::kFloat64)};
   }
 
-  // Adds `count` evaluations, an even number, to these rows, each of which has had `before`.
+  // Adds `count` evaluations, an even number, to these rows, each of which has had `before`. Ranks share the rows.
   void add(const torch::Tensor& rows, int64_t before, int64_t count) {
     const int64_t at_once = std::max<int64_t>(1, rows_per_block(flow_) / count);
-    for (const auto& part : rows.split(at_once)) {
+    const SharedRows shared(ranks_, rows.numel(), at_once);
+    std::vector<torch::Tensor> sums{torch::empty({0, 2, labels_.size(1)}, torch::kFloat64)};
+    for (int64_t from = shared.own().from; from < shared.own().to; from += at_once) {
+      const auto part = rows.slice(0, from, std::min(from + at_once, shared.own().to));
       const auto told = pairs_of(part, before / 2, count / 2);
-      sums_.value.index_add_(0, part, told.sum(1));
-      sums_.square.index_add_(0, part, told.square().sum(1));
-      sums_.pairs.index_add_(0, part, torch::full({part.numel()}, static_cast<double>(count / 2), torch::kFloat64));
+      sums.push_back(torch::stack({told.sum(1), told.square().sum(1)}, 1));
     }
+    const auto all = shared.gather(torch::cat(sums));  // [rows, 2, n]
+    sums_.value.index_add_(0, rows, all.select(1, 0));
+    sums_.square.index_add_(0, rows, all.select(1, 1));
+    sums_.pairs.index_add_(0, rows, torch::full({rows.numel()}, static_cast<double>(count / 2), torch::kFloat64));
   }
   const Sums& sums() const { return sums_; }
 
@@ -72,6 +79,7 @@ class Draws {
 
   Flow flow_;
   torch::Tensor labels_;
+  std::shared_ptr<Ranks> ranks_;
   std::vector<uint64_t> seeds_;
   double time_;
   Sums sums_;
@@ -91,13 +99,13 @@ LabelSurprise label_surprise(const Flow& flow, const torch::Tensor& counts, cons
                              const std::function<void(int64_t done, int64_t total)>& on_progress) {
   const auto places = labels + flow.space.starts(torch::kCPU);
   const auto shares = -label_nats(flow.space, counts).index_select(0, places.flatten()).view(labels.sizes());
-  Draws draws(flow, labels, options.seed);
+  Draws draws(flow, labels, options);
   auto rows = torch::arange(labels.size(0), torch::kInt64);
   int64_t spent = 0;
   for (int64_t count = kFirstDraws; rows.numel() > 0 && spent + count <= std::max(options.most, kFirstDraws);
        count = spent) {
-    constexpr int64_t kRowsAtOnce = 256;  // between two progress reports
-    for (const auto& part : rows.split(kRowsAtOnce)) {
+    constexpr int64_t kRowsAtOnce = 256;  // of each rank between two progress reports; whole batches of Draws::add
+    for (const auto& part : rows.split(kRowsAtOnce * options.ranks->size())) {
       draws.add(part, spent, count);
       if (on_progress) on_progress(part[-1].item<int64_t>() + 1, labels.size(0));
     }

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "segre/flow/flow.h"
+#include "segre/ranks/ranks.h"
 
 namespace segre {
 
@@ -10,6 +11,7 @@ struct LabelSurpriseOptions {
   double error = 0.1;   ///< target standard error of each row's largest surprise, in nats
   int64_t most = 4096;  ///< maximum evaluations per row
   uint64_t seed = 1;
+  std::shared_ptr<Ranks> ranks = one_rank();  ///< share the evaluations; all get all surprises
 };
 
 /// How surprising each label of a row is given the row's other labels, in nats:

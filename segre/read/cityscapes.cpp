@@ -44,11 +44,19 @@ int32_t cityscapes_category(int64_t label_id) {
   return kCategoryOfId[label_id];
 }
 
-Dataset read_cityscapes(const SourceName& name) {
+std::vector<std::filesystem::path> cityscapes_files(const SourceName& name) {
   const std::string split = name.choice("split", "train", {"train", "val", "test"});
-  const ImageSize size = requested_size(name).value_or(ImageSize{kDefaultHeight, kDefaultWidth});
+  return find_files(std::filesystem::path(name.target()) / "gtFine" / split, "_labelIds.png", name.limit());
+}
+
+ImageSize cityscapes_size(const SourceName& name) {
+  return requested_size(name).value_or(ImageSize{kDefaultHeight, kDefaultWidth});
+}
+
+Dataset read_cityscapes(const SourceName& name) {
+  const ImageSize size = cityscapes_size(name);
   const bool mirror = name.flag("flip", false);
-  const auto files = find_files(std::filesystem::path(name.target()) / "gtFine" / split, "_labelIds.png", name.limit());
+  const auto files = cityscapes_files(name);
 
   AllowedValues values{std::vector<bool>(kPngValues), "a Cityscapes label id from 0 to 33"};
   std::vector<int32_t> place(kPngValues, 0);

@@ -1,5 +1,9 @@
 #pragma once  // internal
 
+#include <filesystem>
+#include <vector>
+
+#include "segre/read/resize.h"
 #include "segre/space/space.h"
 
 namespace segre {
@@ -12,5 +16,11 @@ LabelSet cityscapes_categories();
 
 /// The category of a label id: 0 (unlabeled) to 33 (bicycle), or 255, the byte for -1 (license plate). -1 for others.
 int32_t cityscapes_category(int64_t label_id);
+
+/// The label maps that cityscapes:DIR reads, see find_files.
+std::vector<std::filesystem::path> cityscapes_files(const SourceName& name);
+
+/// The size that it resizes them to.
+ImageSize cityscapes_size(const SourceName& name);
 
 }  // namespace segre

@@ -13,20 +13,26 @@
 namespace segre {
 namespace {
 
+constexpr int64_t kRowsAtOnce = 1 << 20;              // after which what is in temporary files leaves memory
+constexpr int64_t kFewestInFile = int64_t{16} << 20;  // bytes of a column's values that are worth a file
+
 struct Column {
   TableColumn at;
   LabelDictionary dictionary;
   FoundByCode numbers;      // in the dictionary
   std::string declared_by;  // the option that declares its labels; empty: they are those found
   bool has_missing = false;
-  bool is_full = false;          // more different values than labels are possible: no more are added
-  int64_t n_values = 0;          // rows with a value, until the dictionary is full
-  int64_t n_bins = 0;            // the number requested; 0: the values are labels
-  ValueScale scale;              // of a column with bins
-  std::vector<double> measured;  // and its values, one per row; NaN: missing
+  bool is_full = false;           // more different values than labels are possible: no more are added
+  int64_t n_values = 0;           // rows with a value, until the dictionary is full
+  int64_t n_bins = 0;             // the number requested; 0: the values are labels
+  ValueScale scale;               // of a column with bins
+  GrowingArray<double> measured;  // and its values, one per row; NaN: missing
 };
 
 std::vector<Column> make_columns(const TableRows& rows, const BinsOption& option) {
+  // Values take eight bytes where labels take one: many columns of them share the memory. Each file is an open one.
+  const auto n = static_cast<int64_t>(rows.columns().size());
+  const int64_t most_measured = std::max(kFewestInFile, GrowingBuffer::kMostInMemory / n);
   const DeclaredLabels& declared = rows.declared();
   std::vector<Column> columns;
   std::vector<std::string> names;
@@ -35,6 +41,7 @@ std::vector<Column> make_columns(const TableRows& rows, const BinsOption& option
     auto labels = declared.of(at.name);
     Column column;
     column.at = at;
+    column.measured = GrowingArray<double>(most_measured);
     if (bins != option.counts.end()) {
       column.n_bins = bins->second;
       if (declared.has_own(at.name))
@@ -131,7 +138,7 @@ class TableReader {
     // bins=auto took the column for numbers or dates until here; now it will be refused.
     column.n_bins = 0;
     column.is_full = true;
-    column.measured = {};
+    column.measured.clear();
     column.dictionary.number(text);
     return 0;
   }
@@ -169,6 +176,7 @@ class TableReader {
     for (int64_t row = 0; row < lines_.size(); ++row) {
       const int32_t label = store_.at(row * n + i);
       column.measured.push_back(label == kUnknown ? NAN : values[label]);
+      if (row % kRowsAtOnce == 0) store_.release();
     }
     column.n_bins = BinsOption::kAutoBins;
     column.is_full = false;
@@ -224,13 +232,14 @@ class TableReader {
   }
 
   Variable binned(const Column& column) const {
-    std::vector<double> values;
-    std::copy_if(column.measured.begin(), column.measured.end(), std::back_inserter(values),
-                 [](double value) { return !std::isnan(value); });
+    GrowingArray<double> values;
+    for (const double value : column.measured)
+      if (!std::isnan(value)) values.push_back(value);
     if (values.empty())
       fail_input(rows_.file(), ": column ", printable(column.at.name),
                  " has only missing values, nothing to bin (bins=)");
-    Variable variable{column.at.name, 0, {}, quantile_bins(column.scale, std::move(values), column.n_bins)};
+    Variable variable{
+        column.at.name, 0, {}, quantile_bins(column.scale, {values.begin(), values.end()}, column.n_bins)};
     for (int64_t bin = 0; bin < variable.bins->size(); ++bin) variable.label_names.push_back(variable.bins->name(bin));
     if (column.has_missing) variable.label_names.emplace_back(kMissingName);
     variable.n_labels = static_cast<int64_t>(variable.label_names.size());
@@ -240,10 +249,12 @@ class TableReader {
   void store_bins(int64_t i, const Bins& bins) {
     const auto n = static_cast<int64_t>(columns_.size());
     int64_t row = 0;
-    for (const double value : columns_[i].measured)
+    for (const double value : columns_[i].measured) {
+      if (row % kRowsAtOnce == 0) store_.release();
       store_.set(n * row++ + i, static_cast<int32_t>(!std::isnan(value) ? bins.find(value)
                                                      : leaves_unknown() ? kUnknown
                                                                         : bins.size()));
+    }
   }
 
   const SourceName& name_;

@@ -46,7 +46,8 @@ Dataset read_idx(const SourceName& name);
 /// Whether to refuse values so rare and so far above all others that they must be mistakes: see find_strays.
 enum class Strays { refuse, keep };
 
-/// npy:FILE: integers [N, length] are sequences, [N, height, width] images; -1 is kUnknown.
+/// npy:FILE: integers [N, length] are sequences, [N, height, width] images; -1 is kUnknown. A large file is mapped: see
+/// map_npy.
 Dataset read_npy_labels(const SourceName& name, Strays strays = Strays::refuse);
 
 /// The same for an array in memory of any integer type or bool, on the CPU; `options` are those of npy:, and its target

@@ -37,7 +37,7 @@ Bins ValueScale::with_edges(std::vector<double> edges) const {
   return bins;
 }
 
-Bins quantile_bins(const ValueScale& scale, std::vector<double> values, int64_t most) {
+Bins quantile_bins(const ValueScale& scale, std::span<double> values, int64_t most) {
   std::sort(values.begin(), values.end());
   const auto n = static_cast<int64_t>(values.size());
   std::vector<double> edges;

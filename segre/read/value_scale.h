@@ -1,6 +1,7 @@
 #pragma once  // internal
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,7 +25,7 @@ class ValueScale {
 };
 
 /// At most `most` bins, as equally full as ties allow: their edges are the different values at the quantiles. A
-/// constant is one bin. There must be at least one value.
-Bins quantile_bins(const ValueScale& scale, std::vector<double> values, int64_t most);
+/// constant is one bin. There must be at least one value. Sorts the values.
+Bins quantile_bins(const ValueScale& scale, std::span<double> values, int64_t most);
 
 }  // namespace segre

@@ -2,25 +2,43 @@
 
 #include <algorithm>
 
+#include "segre/flow/shared_rows.h"
+
 namespace segre {
+namespace {
+
+Samples draw_rows(const Sampler& sampler, const Rows& rows, const torch::Tensor& given) {
+  const auto first = static_cast<uint64_t>(rows.from);
+  if (!given.defined()) return sampler.draw(first, rows.count());
+  return sampler.complete({.labels = given.expand({rows.count(), -1})}, first, 0);
+}
+
+DrawTotals over_ranks(Ranks& ranks, const DrawTotals& own) {
+  const auto sums = torch::tensor({own.n_undecided, own.n_evaluations}, torch::kInt64);
+  ranks.sum(sums);
+  return {sums[0].item<int64_t>(), sums[1].item<int64_t>()};
+}
+
+}  // namespace
 
 DrawTotals draw_samples(const Sampler& sampler, int64_t count,
                         const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                        const WorkCallbacks& callbacks, const torch::Tensor& given) {
-  constexpr int64_t kBlocks = 32;  // at a time, to keep all threads busy
-  const int64_t batch = kBlocks * sampler.rows_per_block();
+                        const WorkCallbacks& callbacks, const torch::Tensor& given,
+                        const std::shared_ptr<Ranks>& ranks) {
+  constexpr int64_t kBlocks = 32;  // of each rank at a time, to keep all threads busy
+  const int64_t block = sampler.rows_per_block();
+  const int64_t batch = kBlocks * block * ranks->size();
   DrawTotals totals;
   for (int64_t first = 0; first < count; first += batch) {
-    const int64_t rows = std::min(batch, count - first);
-    const Samples samples =
-        given.defined() ? sampler.complete({.labels = given.expand({rows, -1})}, static_cast<uint64_t>(first), 0)
-                        : sampler.draw(static_cast<uint64_t>(first), rows);
+    const SharedRows rows(ranks, std::min(batch, count - first), block);
+    const Samples samples = draw_rows(sampler, {first + rows.own().from, first + rows.own().to}, given);
     totals.n_undecided += samples.n_undecided;
     totals.n_evaluations += samples.n_evaluations;
-    use(samples.labels, first);
-    callbacks.report({"sample", first + samples.labels.size(0), count});
+    const auto labels = rows.gather_labels(sampler.space(), samples.labels);
+    if (ranks->is_first()) use(labels, first);
+    callbacks.report({"sample", first + rows.count(), count});
   }
-  return totals;
+  return over_ranks(*ranks, totals);
 }
 
 }  // namespace segre

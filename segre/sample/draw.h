@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "segre/core/work.h"
+#include "segre/ranks/ranks.h"
 #include "segre/sample/sampler.h"
 
 namespace segre {
@@ -14,9 +15,11 @@ struct DrawTotals {
 };
 
 /// Draws samples 0 ... count - 1 in batches and passes each to use(labels [B, n], index of the first). With `given`
-/// [1, n], labels that are not kUnknown are given.
+/// [1, n], labels that are not kUnknown are given. Several ranks share each batch; all of them get the totals, rank 0
+/// alone calls `use`.
 DrawTotals draw_samples(const Sampler& sampler, int64_t count,
                         const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                        const WorkCallbacks& callbacks = {}, const torch::Tensor& given = {});
+                        const WorkCallbacks& callbacks = {}, const torch::Tensor& given = {},
+                        const std::shared_ptr<Ranks>& ranks = one_rank());
 
 }  // namespace segre

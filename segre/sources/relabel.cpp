@@ -9,6 +9,8 @@
 #include "segre/core/utf8.h"
 #include "segre/data/label_finder.h"
 #include "segre/data/list_labels.h"
+#include "segre/io/large_tensor.h"
+#include "segre/io/mapped_rows.h"
 #include "segre/read/readers.h"
 #include "segre/sources/source_kinds.h"
 #include "segre/space/check_labels.h"
@@ -101,9 +103,36 @@ torch::Tensor renumbered(const torch::Tensor& places, const torch::Tensor& label
 
 // Of the relabelled labels: unsigned ones cannot be unknown.
 torch::ScalarType type_for(const Space& space, const torch::Tensor& labels) {
-  const bool may_be_unknown =
-      c10::isSignedType(labels.scalar_type()) && labels.numel() > 0 && (labels < 0).any().item<bool>();
-  return label_type(space, may_be_unknown ? Unknowns::allow : Unknowns::refuse);
+  bool some_unknown = false;
+  if (c10::isSignedType(labels.scalar_type()))
+    for_each_part(labels, [&](const torch::Tensor& part, int64_t) {
+      some_unknown = some_unknown || (part < 0).any().item<bool>();
+    });
+  return label_type(space, some_unknown ? Unknowns::allow : Unknowns::refuse);
+}
+
+// check_integer_labels, part by part if the labels are mapped.
+void check_parts(const Space& space, const torch::Tensor& labels) {
+  if (!is_mapped(labels)) return check_integer_labels(space, labels, Unknowns::allow);
+  for_each_part(labels,
+                [&](const torch::Tensor& part, int64_t) { check_integer_labels(space, part, Unknowns::allow); });
+}
+
+// Relabels rows first ... of the source, [B, n] int64: returns their labels in the other space, or throws.
+using RelabelRows = std::function<torch::Tensor(const torch::Tensor& rows, int64_t first)>;
+
+// All labels relabelled, some rows at a time, as label_type(space).
+torch::Tensor relabel_rows(const Space& space, const torch::Tensor& labels, torch::ScalarType type,
+                           const RelabelRows& relabelled) {
+  auto out = large_tensor({labels.size(0), space.n_variables()}, type);
+  const int64_t rows_at_once = std::max<int64_t>(1, kValuesAtOnce / std::max<int64_t>(1, labels.size(1)));
+  for (int64_t first = 0; first < labels.size(0); first += rows_at_once) {
+    const auto rows = copy_rows(labels, first, rows_at_once).to(torch::kInt64).contiguous();
+    const auto to = out.slice(0, first, first + rows.size(0));
+    to.copy_(relabelled(rows, first));
+    release_pages(to);
+  }
+  return out;
 }
 
 // Whether labels without names meet names that are not numbers, such as the categories of streets: an array of samples
@@ -123,22 +152,53 @@ bool is_identity(const torch::Tensor& place) {
   return torch::equal(place, torch::arange(place.size(0), torch::kInt64));
 }
 
+// Where the columns of a space are in a table, and the new numbers of their labels.
+struct MatchedColumns {
+  std::vector<int64_t> at;       // by column of the space
+  std::vector<int64_t> start;    // of its labels in `numbers`
+  std::vector<int64_t> numbers;  // see places(), one column after another
+};
+
+MatchedColumns match_labels(const Space& space, const Space& from, const std::string& what) {
+  MatchedColumns matched{match_columns(space, from, what), {}, {}};
+  for (const int64_t at : matched.at) {
+    const auto place = places(space, static_cast<int64_t>(matched.start.size()), from, at);
+    matched.start.push_back(static_cast<int64_t>(matched.numbers.size()));
+    matched.numbers.insert(matched.numbers.end(), place.data_ptr<int64_t>(), place.data_ptr<int64_t>() + place.numel());
+  }
+  return matched;
+}
+
+// Whether a table has the columns of the space in their order, and every label keeps its number.
+bool is_same_table(const Space& from, const MatchedColumns& matched) {
+  if (from.n_variables() != static_cast<int64_t>(matched.at.size())) return false;
+  for (size_t i = 0; i < matched.at.size(); ++i) {
+    if (matched.at[i] != static_cast<int64_t>(i)) return false;
+    for (int64_t label = 0; label < from.n_labels(matched.at[i]); ++label)
+      if (matched.numbers[matched.start[i] + label] != label) return false;
+  }
+  return true;
+}
+
 torch::Tensor relabel_table(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what,
                             const PlaceOfRow& place) {
-  auto out = torch::empty({labels.size(0), space.n_variables()}, type_for(space, labels));
-  Stranger first{labels.size(0), 0, ""};  // the first by row, in whichever column
-  const auto columns = match_columns(space, from, what);
-  for (int64_t i = 0; i < space.n_variables(); ++i) {
-    const auto column = labels.select(1, columns[i]).to(torch::kInt64);
-    const auto numbers = renumbered(places(space, i, from, columns[i]), column);
-    out.select(1, i).copy_(numbers);
-    const auto strange = (numbers < 0).logical_and(column >= 0).nonzero();
-    if (strange.size(0) == 0) continue;
-    const int64_t row = strange[0][0].item<int64_t>();
-    if (row < first.row) first = {row, i, from.label_name(columns[i], column[row].item<int64_t>())};
-  }
-  if (first.row < labels.size(0)) refuse(space, first, what, place);
-  return out;
+  const MatchedColumns matched = match_labels(space, from, what);
+  const auto type = type_for(space, labels);
+  if (is_same_table(from, matched)) return converted(labels, type);
+  const auto n = static_cast<int64_t>(matched.at.size());
+  return relabel_rows(space, labels, type, [&](const torch::Tensor& rows, int64_t first) {
+    auto out = torch::empty({rows.size(0), n}, torch::kInt64);
+    auto* number = out.data_ptr<int64_t>();
+    const auto* row = rows.const_data_ptr<int64_t>();
+    for (int64_t r = 0; r < rows.size(0); ++r, row += rows.size(1), number += n)
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t label = row[matched.at[i]];
+        number[i] = label < 0 ? kUnknown : matched.numbers[matched.start[i] + label];
+        if (number[i] < 0 && label >= 0)
+          refuse(space, {first + r, i, from.label_name(matched.at[i], label)}, what, place);
+      }
+    return out;
+  });
 }
 
 // Sequences and images: all variables share their labels.
@@ -146,25 +206,19 @@ torch::Tensor relabel_shared(const Space& space, const Space& from, const torch:
                              const std::string& what, const PlaceOfRow& place) {
   const auto numbers_of = goes_by_number(space, from) ? same_numbers(space, from) : places(space, 0, from, 0);
   const auto type = type_for(space, labels);
-  if (is_identity(numbers_of)) return labels.to(type);
-  auto out = torch::empty({labels.size(0), space.n_variables()}, type);
-  const int64_t rows_at_once = std::max<int64_t>(1, kValuesAtOnce / space.n_variables());
-  for (int64_t begin = 0; begin < labels.size(0); begin += rows_at_once) {
-    const auto part = labels.slice(0, begin, begin + rows_at_once).to(torch::kInt64);
-    const auto numbers = renumbered(numbers_of, part.reshape(-1)).view_as(part);
-    const auto strange = (numbers < 0).logical_and(part >= 0).nonzero();
-    if (strange.size(0) > 0) {
-      const int64_t row = strange[0][0].item<int64_t>();
-      const int64_t variable = strange[0][1].item<int64_t>();
-      const std::string label = from.label_name(variable, part[row][variable].item<int64_t>());
-      refuse(space, {begin + row, variable, label}, what, place);
-    }
-    out.slice(0, begin, begin + rows_at_once).copy_(numbers);
-  }
-  return out;
+  if (is_identity(numbers_of)) return converted(labels, type);
+  return relabel_rows(space, labels, type, [&](const torch::Tensor& rows, int64_t first) {
+    auto numbers = renumbered(numbers_of, rows.reshape(-1)).view_as(rows);
+    const auto strange = (numbers < 0).logical_and(rows >= 0).nonzero();
+    if (strange.size(0) == 0) return numbers;
+    const int64_t row = strange[0][0].item<int64_t>();
+    const int64_t variable = strange[0][1].item<int64_t>();
+    const std::string label = from.label_name(variable, rows[row][variable].item<int64_t>());
+    refuse(space, {first + row, variable, label}, what, place);
+  });
 }
 
-// An endless source without a known distribution, relabelled as its items come.
+// A source without a dataset or a known distribution, relabelled as its items come.
 class RelabelledSource final : public DataSource {
  public:
   RelabelledSource(const Space& space, std::shared_ptr<DataSource> source, std::string what)
@@ -175,8 +229,10 @@ class RelabelledSource final : public DataSource {
   torch::Tensor items(const RandomStream& random, uint64_t first_item, int64_t count) const override {
     return aligned(source_->items(random, first_item, count));
   }
+  torch::Tensor take(const torch::Tensor& numbers) const override { return aligned(source_->take(numbers)); }
   std::string place(int64_t item) const override { return source_->place(item); }
   bool has_unknowns() const override { return source_->has_unknowns(); }
+  bool mirrors() const override { return source_->mirrors(); }
 
  private:
   torch::Tensor aligned(const torch::Tensor& labels) const {
@@ -221,7 +277,7 @@ JointTable relabel_joint(const Space& space, const JointTable& joint, const std:
 torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor& labels, const std::string& what,
                       const PlaceOfRow& place) {
   check_same_shape(space, from, what);
-  check_integer_labels(from, labels, Unknowns::allow);
+  check_parts(from, labels);
   return space.layout() == Layout::table ? relabel_table(space, from, labels, what, place)
                                          : relabel_shared(space, from, labels, what, place);
 }

@@ -8,6 +8,7 @@
 #include "segre/generate/streets.h"
 #include "segre/generate/toys.h"
 #include "segre/read/readers.h"
+#include "segre/sources/packed_source.h"
 
 namespace segre {
 namespace {
@@ -38,16 +39,37 @@ std::unique_ptr<DataSource> open_joint(const SourceName& name) {
 }
 
 std::unique_ptr<DataSource> open_csv(const SourceName& name, const Wanted* wanted) {
-  if (wanted == nullptr || wanted->space.layout() != Layout::table) return make_dataset_source(read_csv_table(name));
+  if (wanted == nullptr) return open_packed(name, table_inputs, [&] { return read_csv_table(name); });
+  // Packed labels are those of the model if it learned them from this table: both spaces are equal.
+  if (wanted->most_items == 0 && wanted->unknowns == Unknowns::refuse)
+    if (auto packed = open_packed_for(name, table_inputs, wanted->space);
+        packed && packed->space().shares_contents_of(wanted->space))
+      return packed;
+  if (wanted->space.layout() != Layout::table) return make_dataset_source(read_csv_table(name));
   return make_dataset_source(
       read_csv_table_for(name, wanted->space, wanted->what, wanted->most_items, wanted->unknowns));
 }
+
+// Folders of label maps. Those that were packed have no strays, so a model may use them, too.
+Open opens_packed(PackedInputs (*inputs)(const SourceName&), Dataset (*read)(const SourceName&, Strays)) {
+  return [=](const SourceName& name, const Wanted* wanted) {
+    if (wanted == nullptr) return open_packed(name, inputs, [&] { return read(name, Strays::refuse); });
+    auto packed = open_packed_for(name, inputs, wanted->space);
+    return packed ? std::move(packed) : make_dataset_source(read(name, Strays::keep));
+  };
+}
+
+Dataset read_city(const SourceName& name, Strays) { return read_cityscapes(name); }
 
 const SourceOption kLimit{"limit", "take the first N items"};
 const SourceOption kEncoding{"encoding", "encoding of FILE, utf8 or latin1 (utf8)"};
 const SourceOption kHeight{"height", "resize to this height, together with width"};
 const SourceOption kWidth{"width", "resize to this width, together with height"};
 const SourceOption kPad{"pad", "add this many pixels of label 0 on each side (0)"};
+const SourceOption kCache{
+    "cache",
+    "auto: labels of more than 256 MiB are packed into a file beside the data (NAME.segre-cache, or .segre-cache in "
+    "DIR), which is mapped from then on; yes: those of any size; no (auto)"};
 const SourceOption kFlip{"flip", "1: training mirrors half of the images left to right (0)"};
 
 std::vector<SourceKind> built_in_kinds() {
@@ -113,6 +135,7 @@ std::vector<SourceKind> table_kinds() {
         {"unseen",
          "for a file read for a model: refuse a label that training never saw, skip its row, or treat it as missing, "
          "if training had missing values (refuse)"},
+        kCache,
         kLimit},
        open_csv},
   };
@@ -143,8 +166,9 @@ std::vector<SourceKind> image_kinds() {
         kHeight,
         kWidth,
         kFlip,
+        kCache,
         kLimit},
-       opens(read_png_folder)},
+       opens_packed(png_inputs, read_png_folder)},
       {"npy",
        "FILE",
        "integers [N, length] or [N, height, width] saved by numpy, -1 if unknown; FILE may be gzip",
@@ -166,8 +190,9 @@ std::vector<SourceKind> image_kinds() {
         {"height", "resize to this height, together with width (128)"},
         {"width", "see height (256)"},
         kFlip,
+        kCache,
         kLimit},
-       opens(read_cityscapes)},
+       opens_packed(cityscapes_inputs, read_city)},
   };
 }
 

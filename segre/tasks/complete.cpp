@@ -9,6 +9,7 @@
 #include "segre/read/csv_items.h"
 #include "segre/sources/source_kinds.h"
 #include "segre/space/blocks.h"
+#include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
 
 namespace segre {
@@ -49,6 +50,7 @@ torch::Tensor noisy_evidence(const Space& space, const torch::Tensor& labels, do
 
 Completer::Completer(const LoadedRun& run, const CompleteOptions& options)
     : options_(options),
+      ranks_(run.ranks),
       sampler_(run.model, options.sample, options.seed),
       excluded_(excluded_labels(run.model.space())) {
   if (run.model.form() != Form::evidence)
@@ -144,7 +146,7 @@ class TableCompleter {
 
  private:
   void write_header() const {
-    if (outputs_.out == nullptr || !items_.rows().has_header()) return;
+    if (outputs_.out == nullptr || !items_.rows().has_header() || !completer_.ranks()->is_first()) return;
     std::string line = outputs_.draws > 1 ? "draw" : "";
     for (const std::string& name : items_.rows().all_names()) {
       if (!line.empty()) line += items_.rows().delimiter();
@@ -155,7 +157,7 @@ class TableCompleter {
 
   Chunk read_chunk() {
     Chunk chunk;
-    const int64_t most = std::min(completer_.items_per_call(), limit_ - n_rows_);
+    const int64_t most = std::min(items_per_round(completer_), limit_ - n_rows_);
     std::vector<int32_t> labels;
     while (static_cast<int64_t>(chunk.fields.size()) < most && items_.next(labels)) {
       std::vector<std::string> fields;
@@ -169,25 +171,21 @@ class TableCompleter {
   void complete(const Chunk& chunk) {
     const auto rows = static_cast<int64_t>(chunk.fields.size());
     const auto labels = torch::tensor(chunk.labels, torch::kInt64).view({rows, space_.n_variables()});
-    const Known known = completer_.known_of(labels);
-    const auto first = static_cast<uint64_t>(n_rows_);
-    torch::Tensor p;
-    if (outputs_.probabilities != nullptr || outputs_.draws == 0) p = completer_.probabilities(known, first);
-    if (outputs_.probabilities != nullptr)
-      write_probabilities(*outputs_.probabilities, space_, known.labels, p, n_rows_);
-    if (outputs_.out == nullptr) return;
-    std::vector<torch::Tensor> completed;
-    for (int64_t k = 0; k < outputs_.draws; ++k) completed.push_back(completer_.draw(known, first, k).contiguous());
-    if (outputs_.draws == 0) completed.push_back(completer_.best(p).contiguous());
-    for (int64_t row = 0; row < rows; ++row)
-      for (size_t k = 0; k < completed.size(); ++k) write_row(chunk, known.labels, completed[k], row, k);
+    const CompletionWanted wanted{
+        .draws = outputs_.draws, .labels = outputs_.out != nullptr, .probabilities = outputs_.probabilities != nullptr};
+    const CompletedItems done = complete_round(completer_, labels, {}, n_rows_, wanted);
+    if (!completer_.ranks()->is_first()) return;
+    if (wanted.probabilities)
+      write_probabilities(*outputs_.probabilities, space_, done.known, done.probabilities, n_rows_);
+    for (int64_t row = 0; row < rows && wanted.labels; ++row)
+      for (int64_t k = 0; k < done.labels.size(1); ++k) write_row(chunk, done.known, done.labels, row, k);
   }
 
   void write_row(const Chunk& chunk, const torch::Tensor& known, const torch::Tensor& completed, int64_t row,
-                 size_t draw) {
+                 int64_t draw) {
     std::vector<std::string> fields = chunk.fields[row];
     const auto* before = known[row].const_data_ptr<int64_t>();
-    const auto* after = completed[row].const_data_ptr<int64_t>();
+    const auto* after = completed[row][draw].const_data_ptr<int64_t>();
     const auto* in_file = &chunk.labels[row * space_.n_variables()];
     // A noisy label that stays keeps its text: a number within a bin, for example.
     for (int64_t i = 0; i < space_.n_variables(); ++i)
@@ -202,12 +200,12 @@ class TableCompleter {
     *outputs_.out << line << '\n';
   }
 
-  std::string text_of(int64_t variable, int64_t label, int64_t row, size_t draw) const {
+  std::string text_of(int64_t variable, int64_t label, int64_t row, int64_t draw) const {
     const Bins* bins = space_.bins(variable);
     if (bins == nullptr || label >= bins->size()) return space_.label_name(variable, label);
     constexpr double kMiddle = 0.5;
     if (outputs_.draws == 0) return bins->draw(label, kMiddle);
-    const auto random = values_.part(static_cast<int64_t>(draw));
+    const auto random = values_.part(draw);
     const int64_t n = space_.n_variables();
     return bins->draw(label, uniform_double(random, static_cast<uint64_t>(row * n + variable)));
   }

@@ -33,16 +33,21 @@ class Completer {
   /// The most likely label of every marginal: [B, n] int64.
   torch::Tensor best(const torch::Tensor& probabilities) const;
   const Space& space() const { return sampler_.space(); }
-  /// How many items to pass at once to keep all threads, or the GPU, busy.
+  /// How many items to pass at once to keep all threads, or the GPU, busy: whole blocks of rows_per_block().
   int64_t items_per_call() const;
+  int64_t rows_per_block() const { return sampler_.rows_per_block(); }
+  /// Those that loaded the run.
+  const std::shared_ptr<Ranks>& ranks() const { return ranks_; }
 
  private:
   CompleteOptions options_;
+  std::shared_ptr<Ranks> ranks_;
   Sampler sampler_;
   torch::Tensor excluded_;  // [S]: log-likelihoods that rule out labels of missing values; undefined: no such label
 };
 
-/// What to write about completed items.
+/// What to write about completed items. Of several ranks only rank 0 writes, but all must ask for the same: a stream of
+/// another rank says that there is one, and is not used.
 struct CompleteOutputs {
   int64_t draws = 1;                      ///< completions of each item; with 0, the most likely labels instead
   std::ostream* out = nullptr;            ///< the completed items, may be nullptr

@@ -3,32 +3,58 @@
 #include <algorithm>
 
 #include "segre/core/error.h"
+#include "segre/flow/shared_rows.h"
 
 namespace segre {
+namespace {
+
+// Completes one rank's items.
+CompletedItems complete_own(const Completer& completer, const Known& known, int64_t first,
+                            const CompletionWanted& wanted, const WorkCallbacks& callbacks) {
+  const auto number = static_cast<uint64_t>(first);
+  CompletedItems done{.first = first, .known = known.labels};
+  const bool best = wanted.labels && wanted.draws == 0;
+  if (best || wanted.probabilities) done.probabilities = completer.probabilities(known, number);
+  if (best) {
+    done.labels = completer.best(done.probabilities).contiguous().unsqueeze(1);
+  } else if (wanted.labels) {
+    std::vector<torch::Tensor> draws;
+    for (int64_t k = 0; k < wanted.draws; ++k) {
+      callbacks.check();
+      draws.push_back(completer.draw(known, number, k));
+    }
+    done.labels = torch::stack(draws, 1);
+  }
+  return done;
+}
+
+}  // namespace
+
+int64_t items_per_round(const Completer& completer) { return completer.items_per_call() * completer.ranks()->size(); }
+
+CompletedItems complete_round(const Completer& completer, const torch::Tensor& labels, const torch::Tensor& soft,
+                              int64_t first, const CompletionWanted& wanted, const WorkCallbacks& callbacks) {
+  const SharedRows rows(completer.ranks(), labels.size(0), completer.rows_per_block());
+  const auto [from, to] = rows.own();
+  const Known known =
+      completer.known_of(labels.slice(0, from, to), soft.defined() ? soft.slice(0, from, to) : torch::Tensor());
+  const CompletedItems own = complete_own(completer, known, first + from, wanted, callbacks);
+  CompletedItems done{.first = first, .known = rows.gather_labels(completer.space(), own.known)};
+  if (own.labels.defined()) done.labels = rows.gather_labels(completer.space(), own.labels);
+  if (own.probabilities.defined()) done.probabilities = rows.gather(own.probabilities);
+  return done;
+}
 
 void complete_items(const Completer& completer, const torch::Tensor& labels, const torch::Tensor& soft,
                     const CompletionWanted& wanted, const std::function<void(const CompletedItems&)>& use,
                     const WorkCallbacks& callbacks) {
   const int64_t N = labels.size(0);
-  const int64_t step = completer.items_per_call();
+  const int64_t step = items_per_round(completer);
   for (int64_t first = 0; first < N; first += step) {
-    const auto part = labels.slice(0, first, first + step);
-    const Known known = completer.known_of(part, soft.defined() ? soft.slice(0, first, first + step) : soft);
-    const auto number = static_cast<uint64_t>(first);
-    CompletedItems done{.first = first, .known = known.labels};
-    const bool best = wanted.labels && wanted.draws == 0;
-    if (best || wanted.probabilities) done.probabilities = completer.probabilities(known, number);
-    if (best) {
-      done.labels = completer.best(done.probabilities).unsqueeze(1);
-    } else if (wanted.labels) {
-      std::vector<torch::Tensor> draws;
-      for (int64_t k = 0; k < wanted.draws; ++k) {
-        callbacks.check();
-        draws.push_back(completer.draw(known, number, k));
-      }
-      done.labels = torch::stack(draws, 1);
-    }
-    use(done);
+    const auto evidence = soft.defined() ? soft.slice(0, first, first + step) : soft;
+    const CompletedItems done =
+        complete_round(completer, labels.slice(0, first, first + step), evidence, first, wanted, callbacks);
+    if (completer.ranks()->is_first()) use(done);
     callbacks.report({"completing", std::min(N, first + step), N});
   }
 }

@@ -20,10 +20,19 @@ struct CompletedItems {
 };
 
 /// Completes items in memory: labels [N, n] int64 with kUnknown for cells to be filled in, and log-likelihoods [N, S]
-/// of all labels if `soft` is defined. Calls `use` with batch after batch, in order.
+/// of all labels if `soft` is defined. Calls `use` with batch after batch, in order. Several ranks share each batch;
+/// rank 0 alone calls `use`.
 void complete_items(const Completer& completer, const torch::Tensor& labels, const torch::Tensor& soft,
                     const CompletionWanted& wanted, const std::function<void(const CompletedItems&)>& use,
                     const WorkCallbacks& callbacks = {});
+
+/// How many items complete_round should get at once, over all ranks.
+int64_t items_per_round(const Completer& completer);
+
+/// Completes the next items, number `first` and after it, for every rank; all ranks pass the same. `first` is a
+/// multiple of items_per_round.
+CompletedItems complete_round(const Completer& completer, const torch::Tensor& labels, const torch::Tensor& soft,
+                              int64_t first, const CompletionWanted& wanted, const WorkCallbacks& callbacks = {});
 
 /// Log-likelihoods of every label of the first n_items items: [N, S] or, in a uniform space, [N, n, c] or the shape of
 /// an item and c -> [n_items, S]. InputError, starting with `what`, for another shape, too few items or a NaN.

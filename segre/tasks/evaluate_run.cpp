@@ -31,30 +31,30 @@ torch::Tensor held_out_items(const DataSource& source, int64_t most, const std::
 
 // Adds the training items and, if training mirrored them, their mirror images. Returns a description for the report.
 std::string add_training_items(EvaluationData& data, const DataSource& source, const std::string& name) {
-  const Dataset* dataset = source.dataset();
-  if (dataset == nullptr && source.n_items() == 0)
+  if (source.n_items() == 0)
     return concat("Training items of ", name, " are drawn without end: there are none to copy.");
   if (source.has_unknowns())
     return concat("Training items of ", name, " have unknown cells: samples are not compared with them.");
-  data.train = dataset != nullptr ? dataset->labels : source.rows(0, source.n_items());
+  data.train = all_labels(source);
   data.n_train = data.train.size(0);
-  if (dataset == nullptr || !dataset->mirror) return concat(data.n_train, " training items of ", name, ".");
+  if (!source.mirrors()) return concat(data.n_train, " training items of ", name, ".");
   const auto& shape = data.space.shape();
   data.train = torch::cat({data.train, data.train.view({-1, shape[0], shape[1]}).flip({2}).view_as(data.train)});
   return concat(data.n_train, " training items of ", name,
                 ", and their mirror images, which training saw as well: both are searched for the nearest.");
 }
 
-// Samples as one tensor: [count, n].
-torch::Tensor draw_all(const Sampler& sampler, int64_t count, const Space& space, DrawTotals& totals,
+// Samples as one tensor: [count, n]; undefined on ranks other than 0.
+torch::Tensor draw_all(const Sampler& sampler, int64_t count, const std::shared_ptr<Ranks>& ranks, DrawTotals& totals,
                        const WorkCallbacks& callbacks) {
+  const Space& space = sampler.space();
   require_memory(2.0 * static_cast<double>(count) * static_cast<double>(space.n_variables()),
                  concat(count, " samples of the ", space.describe()), torch::kCPU);
   std::vector<torch::Tensor> all;
   totals = draw_samples(
       sampler, count, [&](const torch::Tensor& labels, int64_t) { all.push_back(labels.to(label_type(space))); },
-      callbacks);
-  return torch::cat(all);
+      callbacks, {}, ranks);
+  return ranks->is_first() ? torch::cat(all) : torch::Tensor();
 }
 
 }  // namespace
@@ -81,15 +81,16 @@ RunEvaluation evaluate_run(const LoadedRun& run, const std::string& name, const 
   const double start = now_seconds();
   DrawTotals totals;
   const Sampler sampler(run.model, options.sample, options.seed);
-  out.data.samples = draw_all(sampler, options.count, space, totals, callbacks);
+  out.data.samples = draw_all(sampler, options.count, run.ranks, totals, callbacks);
   out.n_evaluations = totals.n_evaluations;
   out.sample_seconds = now_seconds() - start;
   out.setting.insert(out.setting.begin(),
                      concat(options.count, " samples of ", name, " (step ", run.step, "; ", options.sample.sampler,
                             ", ", totals.n_evaluations / options.count, " evaluations each), compared with ",
                             out.data.held_out.size(0), " items of ", options.data, "."));
-  out.found =
-      evaluate(out.data, {.seed = options.seed, .device = run.model.options().device(), .callbacks = callbacks});
+  if (run.ranks->is_first())
+    out.found =
+        evaluate(out.data, {.seed = options.seed, .device = run.model.options().device(), .callbacks = callbacks});
   return out;
 }
 

@@ -28,7 +28,8 @@ struct RunEvaluation {
   double sample_seconds = 0.0;
 };
 
-/// Compares samples of a run with held-out and training items. `name` is the name of the run, for the text.
+/// Compares samples of a run with held-out and training items. `name` is the name of the run, for the text. Several
+/// ranks share the drawing; rank 0 alone compares, and `found` is empty elsewhere.
 RunEvaluation evaluate_run(const LoadedRun& run, const std::string& name, const EvaluateRunOptions& options,
                            const WorkCallbacks& callbacks = {});
 

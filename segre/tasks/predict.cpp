@@ -8,7 +8,7 @@
 #include "segre/io/csv.h"
 #include "segre/read/csv_items.h"
 #include "segre/sources/source_kinds.h"
-#include "segre/tasks/complete.h"
+#include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
 
 namespace segre {
@@ -140,14 +140,15 @@ PredictionQuality predict_column(const LoadedRun& run, const SourceName& name, c
   const auto target = variable[0][0].item<int64_t>();
   const Completer completer(run, {.sample = run.experiment.sample});
   CsvItems items(name, space, what, Unknowns::allow, column);
-  PredictionWriter writer(out, space, target, items.field(target) >= 0);
+  std::ostream nowhere(nullptr);
+  PredictionWriter writer(run.ranks->is_first() ? out : nowhere, space, target, items.field(target) >= 0);
   int64_t done = 0;
   for (;;) {
-    auto labels = read_rows(items, space.n_variables(), std::min(completer.items_per_call(), name.limit() - done));
+    auto labels = read_rows(items, space.n_variables(), std::min(items_per_round(completer), name.limit() - done));
     if (labels.size(0) == 0) break;
     const auto truth = labels.select(1, target).clone();
     labels.select(1, target).fill_(kUnknown);
-    const auto p = completer.probabilities(completer.known_of(labels), static_cast<uint64_t>(done));
+    const auto p = complete_round(completer, labels, {}, done, {.labels = false, .probabilities = true}).probabilities;
     writer.add(p.narrow(1, space.offset(target), space.n_labels(target)), truth, done);
     done += labels.size(0);
     callbacks.report({"predicting", done, done});  // how many there are is not known

@@ -32,7 +32,7 @@ struct PredictionQuality {
 
 /// Predicts one column of a table from the others: for each row of `csv:FILE` writes row,label,probability, and the
 /// truth and its probability if the file has the column, which may be missing. Missing cells are unknown. `column`
-/// names the variable; `what` and `option` start messages.
+/// names the variable; `what` and `option` start messages. Several ranks share the rows; rank 0 alone writes.
 PredictionQuality predict_column(const LoadedRun& run, const SourceName& name, const std::string& what,
                                  const std::string& column, const std::string& option, std::ostream& out,
                                  const WorkCallbacks& callbacks = {});

@@ -40,13 +40,13 @@ EachScores bound_of(const OutlierOptions& options, const LoadedRun& run, const t
   const FreeOptions free{.times = options.times > 0 ? std::min(options.times, kFirstTimes) : kFirstTimes,
                          .seed = options.seed};
   return score_each(flow_of(run.model), run.times, free, labels, {.error = error, .most = options.times},
-                    callbacks.for_work("scoring"));
+                    callbacks.for_work("scoring"), run.ranks);
 }
 
 Found score_table(const OutlierOptions& options, const LoadedRun& run, const torch::Tensor& counts,
                   const torch::Tensor& labels, const WorkCallbacks& callbacks) {
   const double wanted = options.error > 0.0 ? options.error : kTableError;
-  LabelSurpriseOptions surprise_options{.error = wanted, .seed = options.seed};
+  LabelSurpriseOptions surprise_options{.error = wanted, .seed = options.seed, .ranks = run.ranks};
   if (options.times > 0) surprise_options.most = options.times;
   const auto surprise =
       label_surprise(flow_of(run.model), counts, labels, surprise_options, callbacks.for_work("scoring"));

@@ -22,9 +22,9 @@ SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, u
         if (counts) counts->add(labels);
         use(labels, first);
       },
-      callbacks, given);
+      callbacks, given, run.ranks);
   SampleRunResult out{.totals = totals, .t1 = sampler.t1(), .seconds = now_seconds() - start};
-  if (counts)
+  if (counts && run.ranks->is_first())
     out.total_variation = {total_variation(*known->joint(), *counts), total_variation_floor(*known->joint(), count)};
   return out;
 }

@@ -12,7 +12,8 @@ struct SampleRunResult {
   DrawTotals totals;
   double t1 = 0.0;       ///< when labels were read
   double seconds = 0.0;  ///< wall time, including `use`
-  /// Distance of the samples from the exact distribution that the run learned, if known: see known_joint.
+  /// Distance of the samples from the exact distribution that the run learned, if known: see known_joint. Rank 0 alone
+  /// measures it.
   struct TotalVariation {
     double value;
     double floor;  ///< average for exact samples
@@ -21,7 +22,8 @@ struct SampleRunResult {
 };
 
 /// Draws samples 0 ... count - 1 of a run, given labels [1, n] (kUnknown: not given) if there are any, in batches and
-/// passes each to use(labels [B, n], index of the first). Sample k is a function of the run, options, seed and k.
+/// passes each to use(labels [B, n], index of the first), which only rank 0 calls. Sample k is a function of the run,
+/// options, seed and k.
 SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, uint64_t seed, int64_t count,
                            const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
                            const WorkCallbacks& callbacks = {}, const torch::Tensor& given = {});

@@ -79,8 +79,8 @@ struct Scorer::Estimator {
                               .given = asked.given,
                               .per_variable = asked.per_variable};
     const FreeBound checked(flow, run.times, options);
-    return {.start = [flow, times = run.times,
-                      options](const auto& labels) { return refine_free_bound(flow, times, options, labels); },
+    return {.start = [flow, times = run.times, options, ranks = run.ranks](
+                         const auto& labels) { return refine_free_bound(flow, times, options, labels, ranks); },
             .kind = ScoreKind::lower_bound,
             .t1 = checked.t1(),
             .unit = "evaluations per item",
@@ -88,7 +88,7 @@ struct Scorer::Estimator {
             .meaning = "in expectation a lower bound on log p of the stochastic sampler (sde)"};
   }
 
-  static Estimator of_flow(const ScoreOptions& asked, const Flow& flow) {
+  static Estimator of_flow(const ScoreOptions& asked, const LoadedRun& run, const Flow& flow) {
     const bool by_path = asked.method == ScoreMethod::path;
     const FlowBoundOptions options{.proposal = by_path ? ProposalKind::path : ProposalKind::ball,
                                    .trace = asked.trace,
@@ -101,8 +101,8 @@ struct Scorer::Estimator {
     if (asked.log_mean) require_exact_trace(options.trace);
     const FlowBound checked(flow, options);
     return {
-        .start = [flow, options, log_mean = asked.log_mean](
-                     const auto& labels) { return refine_flow_bound(flow, options, log_mean, labels); },
+        .start = [flow, options, log_mean = asked.log_mean, ranks = run.ranks](
+                     const auto& labels) { return refine_flow_bound(flow, options, log_mean, labels, ranks); },
         .kind = ScoreKind::lower_bound,
         .t1 = checked.t1(),
         .unit = "draws per item",
@@ -111,11 +111,12 @@ struct Scorer::Estimator {
         .meaning = "in expectation a lower bound on log p of the flow, which all samplers but sde and erasure follow"};
   }
 
-  static Estimator direct(const ScoreOptions& asked, const Flow& flow) {
+  static Estimator direct(const ScoreOptions& asked, const LoadedRun& run, const Flow& flow) {
     DirectOptions options{.t1 = asked.t1, .seed = asked.seed};
     options.matched = asked.matched;
     options.draws = first_count(asked, options.draws);
-    return {.start = [flow, options](const auto& labels) { return refine_direct(flow, options, labels); },
+    return {.start = [flow, options,
+                      ranks = run.ranks](const auto& labels) { return refine_direct(flow, options, labels, ranks); },
             .kind = ScoreKind::estimate,
             .t1 = reading_time(flow.space, *flow.path, asked.t1),
             .unit = "trajectories",
@@ -123,7 +124,7 @@ struct Scorer::Estimator {
             .meaning = "an estimate of the flow's p, not a bound"};
   }
 
-  static Estimator in_order(const ScoreOptions& asked, const Flow& flow) {
+  static Estimator in_order(const ScoreOptions& asked, const LoadedRun& run, const Flow& flow) {
     const OrderOptions options{.order = asked.order,
                                .times = first_count(asked, kFirstTimes),
                                .seed = asked.seed,
@@ -131,7 +132,8 @@ struct Scorer::Estimator {
                                .per_variable = asked.per_variable};
     const OrderBound checked(flow, options);
     const bool any = asked.order == LabelOrder::any;
-    return {.start = [flow, options](const auto& labels) { return refine_order_bound(flow, options, labels); },
+    return {.start = [flow, options, ranks = run.ranks](
+                         const auto& labels) { return refine_order_bound(flow, options, labels, ranks); },
             .kind = any ? ScoreKind::lower_bound : ScoreKind::estimate,
             .t1 = 0.0,
             .unit = "evaluations per item",
@@ -151,9 +153,9 @@ struct Scorer::Estimator {
       fail_input("conditional likelihoods are bounded by free, path and order only");
     if (asked.per_variable && asked.method != ScoreMethod::free && asked.method != ScoreMethod::order)
       fail_input("only the bounds free and order are sums over variables");
-    if (asked.method == ScoreMethod::order) return in_order(asked, flow);
+    if (asked.method == ScoreMethod::order) return in_order(asked, run, flow);
     if (asked.method == ScoreMethod::free) return free(asked, run, flow);
-    return asked.method == ScoreMethod::direct ? direct(asked, flow) : of_flow(asked, flow);
+    return asked.method == ScoreMethod::direct ? direct(asked, run, flow) : of_flow(asked, run, flow);
   }
 };
 
@@ -167,7 +169,8 @@ Scores Scorer::score(const DistinctItems& items, bool each, const WorkCallbacks&
   const auto on_progress = callbacks.for_work("scoring");
   Reached reached{};
   if (options_.error) {
-    reached = reach_error(*refinement, target_of(options_, each, run_.model.space(), items), on_progress);
+    const auto target = target_of(options_, each, run_.model.space(), items);
+    reached = reach_error(*refinement, target, on_progress, run_.ranks);
   } else {
     refinement->spend(refinement->first(), on_progress);
     reached = {refinement->spent(), {}, false};
@@ -209,7 +212,8 @@ torch::Tensor Scorer::frequencies(const torch::Tensor& labels, int64_t n_samples
   const Sampler sampler(run_.model, run_.experiment.sample, options_.seed);
   LabelingCounts counts(run_.model.space());
   draw_samples(
-      sampler, n_samples, [&](const torch::Tensor& drawn, int64_t) { counts.add(drawn); }, callbacks);
+      sampler, n_samples, [&](const torch::Tensor& drawn, int64_t) { counts.add(drawn); }, callbacks, {}, run_.ranks);
+  if (!run_.ranks->is_first()) return {};  // the samples went to rank 0
   const auto total = static_cast<double>(n_samples);
   const auto share = counts.counts(labels).to(torch::kFloat64) / total;
   return torch::stack({share, (share * (1.0 - share) / total).sqrt()}, 1);

@@ -78,11 +78,13 @@ struct ScoredSpace {
   torch::Tensor labels;  ///< [N, n] every labeling
   Scores scores;
   Measured sum;               ///< of all probabilities; a bound's is at most 1
-  torch::Tensor frequencies;  ///< [N, 2] share among samples and its standard error; undefined without samples
+  torch::Tensor frequencies;  ///< [N, 2] share among samples and its standard error; undefined without samples, and
+                              ///< on ranks other than 0
   int64_t n_samples = 0;
 };
 
-/// Estimates log p of labelings under a trained model.
+/// Estimates log p of labelings under a trained model. If several ranks loaded the run, they share the evaluations, and
+/// all get all scores.
 class Scorer {
  public:
   /// InputError if the options do not make sense for this model.

@@ -43,9 +43,9 @@ torch::Tensor count_training_labels(const DataSource& train) {
   const int64_t there = train.n_items();
   const int64_t n_items = there == 0 ? kEndlessCounted : std::min(kMostCounted, there);
   auto counts = torch::zeros({train.space().n_coordinates()}, torch::kInt64);
-  if (const Dataset* dataset = train.dataset(); dataset != nullptr) {
+  if (there > 0) {
     for (const auto& rows : chosen_rows(there, n_items).split(kCountedAtOnce))
-      counts += count_labels(train.space(), dataset->labels.index_select(0, rows).to(torch::kInt64));
+      counts += count_labels(train.space(), train.take(rows));
     return counts;
   }
   for (int64_t first = 0; first < n_items; first += kCountedAtOnce)

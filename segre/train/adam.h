@@ -7,6 +7,8 @@
 
 namespace segre {
 
+class ParameterExchange;
+
 struct AdamOptions {
   double beta1 = 0.9;    ///< decay of the mean gradient
   double beta2 = 0.999;  ///< decay of the mean squared gradient
@@ -23,8 +25,10 @@ struct AdamOptions {
 /// (Field::reduce_precision) are rounded copies of them.
 class Adam {
  public:
-  /// `parameters` by name; the average starts at their current values.
-  Adam(const std::vector<std::pair<std::string, torch::Tensor>>& parameters, const AdamOptions& options);
+  /// `parameters` by name; the average starts at their current values. With an `exchange`, each rank keeps moments and
+  /// averages of its own parameters alone, updates those and gives them to the others: all ranks make the same calls.
+  Adam(const std::vector<std::pair<std::string, torch::Tensor>>& parameters, const AdamOptions& options,
+       std::shared_ptr<ParameterExchange> exchange = nullptr);
 
   /// One step with the parameters' gradients, which it clears. Error, with nothing changed, if one is not finite.
   void step(double lr);
@@ -42,7 +46,8 @@ class Adam {
   NamedTensors weights() const;
   /// The averaged weights by parameter name.
   NamedTensors average() const;
-  /// Weights, moments and averages, named "weights.*", "adam.m.*", "adam.v.*", "ema.*", and the step count.
+  /// Weights, moments and averages, named "weights.*", "adam.m.*", "adam.v.*", "ema.*", and the step count. Where they
+  /// are shared out, rank 0 has their values, the other ranks only their shapes.
   NamedTensors state() const;
   /// Restores what state() returned.
   void load(const NamedTensors& state);
@@ -51,13 +56,19 @@ class Adam {
   struct Slot {
     std::string name;
     torch::Tensor parameter;              // what the network computes with
-    torch::Tensor weight, m, v, average;  // float32; weight shares the parameter's memory at full precision
+    torch::Tensor weight, m, v, average;  // float32; weight shares the parameter's memory at full precision; the
+                                          // others are undefined if another rank owns them
   };
+  bool is_own(size_t k) const;
+  void take_layout_of_weights();
   double gradient_norm() const;
   static void update(Slot& slot, const kernels::AdamStep& step_numbers, double scale);
+  void spread_parameters();
+  std::vector<torch::Tensor> whole(torch::Tensor Slot::*part) const;
 
   std::vector<Slot> slots_;
   AdamOptions options_;
+  std::shared_ptr<ParameterExchange> exchange_;
   int64_t n_steps_ = 0;
 };
 

@@ -67,13 +67,21 @@ struct Packed {
 
 struct CapturedStep::Contents {
   Body body;
+  std::function<void()> between;
+  Body rest;
   GraphRunner runner;
+  GraphRunner rest_runner;
   Packed inputs{};                     // on the device; the graph reads them
   Packed pinned[kAhead]{};             // on their way there
   at::cuda::CUDAEvent sent[kAhead]{};  // when each may be overwritten
   int64_t n_steps = 0;
 
-  Contents(Body step, torch::Device device) : body(std::move(step)), runner(device, GraphRunner::Priority::high) {}
+  Contents(Body step, torch::Device device, std::function<void()> pause, Body after)
+      : body(std::move(step)),
+        between(std::move(pause)),
+        rest(std::move(after)),
+        runner(device, GraphRunner::Priority::high),
+        rest_runner(device, GraphRunner::Priority::high) {}
 
   void send(const StepInputs& host) {
     const auto slot = n_steps % kAhead;
@@ -88,7 +96,8 @@ struct CapturedStep::Contents {
   }
 };
 
-CapturedStep::CapturedStep(Body body, torch::Device device) : contents_(new Contents(std::move(body), device)) {
+CapturedStep::CapturedStep(Body body, torch::Device device, std::function<void()> between, Body rest)
+    : contents_(new Contents(std::move(body), device, std::move(between), std::move(rest))) {
   c10::cuda::device_synchronize();  // parameters were created on another stream
 }
 
@@ -101,6 +110,13 @@ void CapturedStep::operator()(const StepInputs& host) {
   std::optional<CudnnMeasures> measures;
   if (!c.runner.is_captured()) measures.emplace();
   c.runner.run([&c] { c.body(c.inputs.views); });
+  if (c.between) {
+    c.between();
+    c.runner.stream().synchronize();  // the two halves have streams of their own
+    const c10::cuda::CUDAStreamGuard other(c.rest_runner.stream());
+    c.rest_runner.run([&c] { c.rest(c.inputs.views); });
+    c.rest_runner.stream().synchronize();
+  }
   ++c.n_steps;
 }
 
@@ -110,7 +126,9 @@ void CapturedStep::synchronize() { c10::cuda::device_synchronize(); }
 
 struct CapturedStep::Contents {};
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the signature of the build with CUDA
-CapturedStep::CapturedStep(Body /*body*/, torch::Device /*device*/) { fail("this build of segre has no CUDA"); }
+CapturedStep::CapturedStep(Body /*body*/, torch::Device /*device*/, std::function<void()> /*between*/, Body /*rest*/) {
+  fail("this build of segre has no CUDA");
+}
 CapturedStep::~CapturedStep() = default;
 void CapturedStep::operator()(const StepInputs& /*host*/) {}
 void CapturedStep::synchronize() {}

@@ -24,8 +24,9 @@ struct StepInputs {
 class CapturedStep {
  public:
   using Body = std::function<void(const StepInputs&)>;
-  /// `body` must do the same work on the same memory on every call and never wait for the device.
-  CapturedStep(Body body, torch::Device device);
+  /// `body` must do the same work on the same memory on every call and never wait for the device. If the step cannot be
+  /// captured as one, `between` is called after it, which may wait, and then `rest`, which is like `body`.
+  CapturedStep(Body body, torch::Device device, std::function<void()> between = {}, Body rest = {});
   ~CapturedStep();
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;

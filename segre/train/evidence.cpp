@@ -59,20 +59,23 @@ kernels::EvidencePlan EvidenceLaw::plan() const {
           .seed = seed_};
 }
 
-EvidenceLaw::Draw EvidenceLaw::operator()(const torch::Tensor& labels, const torch::Tensor& t,
-                                          const torch::Tensor& numbers, const torch::Tensor& first_cell) const {
+EvidenceLaw::Draw EvidenceLaw::operator()(const torch::Tensor& labels, const torch::Tensor& all_times,
+                                          const torch::Tensor& numbers, const torch::Tensor& first_cell,
+                                          int64_t first) const {
+  const int64_t K = labels.size(0);
+  const int64_t B = all_times.size(0);
+  const auto t = K == B ? all_times : all_times.narrow(0, first, K);
   if (is_idle()) return {.t = t};
-  if (const auto how = plan(); kernels::evidence_serves(how, t)) {
+  if (const auto how = plan(); K == B && kernels::evidence_serves(how, t)) {
     const auto drawn = kernels::draw_evidence(how, labels.contiguous(), t.contiguous(), numbers, first_cell);
     return {.known = {.labels = drawn.marks}, .t = drawn.t, .plain = drawn.plain};
   }
-  const int64_t B = labels.size(0);
   const auto left_out = labels < 0;
   auto marks = torch::where(left_out, torch::full({1}, kLeftOut, labels.options()),
                             torch::full({1}, kUnknown, labels.options()));
   if (options_.kind == EvidenceKind::uniform) return {.known = {.labels = marks}, .t = t};
   const auto some = happens(numbers, kIsKnown, options_.known);
-  const auto shown = patterns_(numbers.slice(1, 0, KnownPatterns::kNumbers), cells(Purpose::known_cells, B, first_cell))
+  const auto shown = patterns_(numbers.slice(1, 0, KnownPatterns::kNumbers), cells(Purpose::known_cells, K, first_cell))
                          .logical_and(some.unsqueeze(1))
                          .logical_and(left_out.logical_not());
   marks = torch::where(shown, labels, marks);
@@ -83,8 +86,8 @@ EvidenceLaw::Draw EvidenceLaw::operator()(const torch::Tensor& labels, const tor
   const auto own = happens(numbers, kHasOwnTimes, options_.own_times).logical_and(erased.logical_not());
   // Times of other items of the batch have the right distribution.
   const auto item =
-      (cells(Purpose::own_times, B, first_cell) * static_cast<double>(B)).to(torch::kInt64).clamp_max(B - 1);
-  const auto others = t.index_select(0, item.flatten()).view({B, n_});
+      (cells(Purpose::own_times, K, first_cell) * static_cast<double>(B)).to(torch::kInt64).clamp_max(B - 1);
+  const auto others = all_times.index_select(0, item.flatten()).view({K, n_});
   return {.known = {.labels = marks},
           .t = torch::where(own.unsqueeze(1), others, times.unsqueeze(1)),
           .plain = some.logical_or(own).logical_not()};

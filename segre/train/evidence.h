@@ -44,16 +44,16 @@ class EvidenceLaw {
   /// Uniform numbers that decide what items first_item ... are told: [count, numbers] float32 on the CPU.
   torch::Tensor numbers(uint64_t first_item, int64_t count) const;
 
-  /// What a batch is told.
+  /// What items are told.
   struct Draw {
     Known known{};
-    torch::Tensor t{};      ///< [B], or [B, n] if variables have their own times
-    torch::Tensor plain{};  ///< [B] bool: items that are told nothing, for the law of times; undefined: all
+    torch::Tensor t{};      ///< [K], or [K, n] if variables have their own times
+    torch::Tensor plain{};  ///< [K] bool: items that are told nothing, for the law of times; undefined: all
   };
-  /// labels [B, n]; `numbers` and the times t [B] of the same items on the device; first_cell [1] int64 there: the
-  /// number of the first item times n.
+  /// For the items first ... first + K - 1 of a batch: their labels [K, n]; the times t [B] of the whole batch and the
+  /// items' `numbers` on the device; first_cell [1] int64 there: the number of the first of these items times n.
   Draw operator()(const torch::Tensor& labels, const torch::Tensor& t, const torch::Tensor& numbers,
-                  const torch::Tensor& first_cell) const;
+                  const torch::Tensor& first_cell, int64_t first = 0) const;
 
  private:
   kernels::EvidencePlan plan() const;  // for kernels::draw_evidence

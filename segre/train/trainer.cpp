@@ -1,6 +1,7 @@
 #include "segre/train/trainer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "segre/core/error.h"
@@ -8,6 +9,8 @@
 #include "segre/core/parallel.h"
 #include "segre/core/side_work.h"
 #include "segre/space/check_labels.h"
+#include "segre/train/device_exchange.h"
+#include "segre/train/parameter_exchange.h"
 
 namespace segre {
 namespace {
@@ -21,39 +24,30 @@ void copy_from(const torch::Tensor& target, const NamedTensors& state, const std
   target.copy_(at->second);
 }
 
-// Concatenates losses and adds gradients in order.
-ObjectiveValue combine(std::vector<ObjectiveValue> shards) {
-  if (shards.size() == 1) return std::move(shards.front());
-  ObjectiveValue out;
-  std::vector<torch::Tensor> losses;
-  std::vector<torch::Tensor> errors;
-  for (const ObjectiveValue& shard : shards) {
-    losses.push_back(shard.loss);
-    errors.push_back(shard.error);
-    if (out.gradients.empty()) {
-      out.gradients = shard.gradients;
-    } else {
-      for (size_t k = 0; k < out.gradients.size(); ++k)
-        if (out.gradients[k].defined()) out.gradients[k].add_(shard.gradients[k]);
-    }
-  }
-  out.loss = torch::cat(losses);
-  out.error = torch::cat(errors);
-  return out;
-}
+uint64_t to_unsigned(int64_t count) { return static_cast<uint64_t>(count); }
 
 [[noreturn]] void fail_non_finite(double loss, int64_t step) {
   fail("the loss is ", loss, " at step ", step, "; a smaller train.lr may help");
 }
 
-// Rows of a batch that one thread handles. Depends only on the batch: gradients are added in the order of the shards,
-// so bits do not depend on the number of threads.
-int64_t rows_per_shard(const Field& field, int64_t batch) {
-  if (field.couples_items()) return batch;
+// Parts of a batch, each handled by one thread. Depends only on the batch and the network: gradients are added in a
+// tree of the shards, so bits do not depend on the number of threads or ranks. A power of two, so that ranks divide it
+// well.
+int64_t shards_of(const Field& field, const TrainOptions& options) {
+  if (field.couples_items() || options.batch < 1) return 1;
+  if (options.shards > 0)
+    return std::min(options.shards, static_cast<int64_t>(std::bit_floor(to_unsigned(options.batch))));
   constexpr int64_t kNumbers = 3 << 16;  // activations; below this, the overhead of calling LibTorch dominates a shard
   const int64_t worthwhile = kNumbers / std::max<int64_t>(1, field.n_activations());
-  const int64_t half = (batch + 1) / 2;  // with more parts, adding their gradients would cost what they save
-  return std::min(field.shard_rows(), half >= worthwhile ? half : batch);
+  const int64_t half = (options.batch + 1) / 2;  // with more parts, adding their gradients would cost what they save
+  const int64_t rows = std::min(field.shard_rows(), half >= worthwhile ? half : options.batch);
+  return static_cast<int64_t>(std::bit_ceil(to_unsigned((options.batch + rows - 1) / rows)));
+}
+
+Tensors parameters_of(const Field& field) {
+  Tensors parameters;
+  for (const auto& [name, parameter] : field.parameters()) parameters.push_back(parameter);
+  return parameters;
 }
 
 // Labels index memory: a model with different label counts would be written out of bounds.
@@ -72,16 +66,21 @@ constexpr int64_t kRowsPerItem = 10;
 }  // namespace
 
 Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& options, uint64_t seed,
-                 torch::ScalarType compute)
+                 torch::ScalarType compute, std::shared_ptr<Ranks> ranks)
     : model_(std::move(model)),
       source_(source),
       options_(options),
       seed_(seed),
+      ranks_(std::move(ranks)),
       law_(options.time_law, model_.shared_path(), decision_time(model_.space(), model_.path()), options.reweight,
            model_.options()),
       evidence_(model_.space(), options.evidence, source.has_unknowns() ? Unknowns::allow : Unknowns::refuse, seed,
                 model_.options()),
-      adam_(model_.field().parameters(), options.adam),
+      n_shards_(shards_of(model_.field(), options)),
+      exchange_(ranks_->are_many() && n_shards_ > 1 && model_.options().device().is_cpu()
+                    ? std::make_shared<ParameterExchange>(ranks_, parameters_of(model_.field()), n_shards_)
+                    : nullptr),
+      adam_(model_.field().parameters(), options.adam, exchange_),
       losses_(torch::zeros({kLossRing}, model_.options())),
       go_(torch::ones({1}, model_.options())) {
   if (options_.objective == Objective::cross_entropy && model_.form() == Form::velocity)
@@ -95,11 +94,11 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
   if (options_.evidence.kind != EvidenceKind::uniform && options_.reweight)
     fail_input("train.reweight weights every item by its one time; it needs train.evidence = \"uniform\"");
   if (options_.batch < 1) fail_input("train.batch = ", options_.batch, ": expected at least 1");
+  if (options_.shards > 0 && !std::has_single_bit(to_unsigned(options_.shards)))
+    fail_input("train.shards = ", options_.shards, ": expected a power of two, or 0");
   const auto device = model_.options().device();
   // On the CPU only the shards in progress are inside the network.
-  const int64_t inside = device.is_cpu()
-                             ? std::min(options_.batch, rows_per_shard(model_.field(), options_.batch) * n_threads())
-                             : options_.batch;
+  const int64_t inside = device.is_cpu() ? std::min(options_.batch, shard(0).count() * n_threads()) : options_.batch;
   require_memory(
       4.0 * (static_cast<double>(options_.batch) * static_cast<double>(kRowsPerItem * model_.space().n_coordinates()) +
              static_cast<double>(inside) * static_cast<double>(model_.field().n_activations())),
@@ -107,92 +106,209 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
   // From here on Adam holds the float32 weights.
   if (compute != torch::kFloat32) model_.field().reduce_precision(compute);
   if (device.is_cpu()) return;
-  if (const Dataset* dataset = source_.dataset();
-      dataset != nullptr && static_cast<int64_t>(dataset->labels.nbytes()) < available_memory(device) / 2) {
-    check_integer_labels(model_.space(), dataset->labels, dataset->unknowns);  // they are not checked on the device
-    resident_ = dataset->labels.to(device);
+  if (ranks_->exchanges() && !model_.field().couples_items()) {
+    if (options_.batch < ranks_->size())
+      fail_input("train.batch = ", options_.batch, ": ", ranks_->size(), " ranks need an item each");
+    on_device_ = std::make_unique<DeviceExchange>(
+        parameters_of(model_.field()), options_.batch, own_items(), ranks_->sum_on(device),
+        options_.reduce == ReduceType::bfloat16 ? torch::kBFloat16 : torch::kFloat32);
   }
-  captured_ = std::make_unique<CapturedStep>([this](const StepInputs& inputs) { run_on_device(inputs); }, device);
+  resident_ = labels_on(source_, device, available_memory(device) / 2);
+  captured_ = capture();
 }
 
 Trainer::~Trainer() = default;
 
-ObjectiveValue Trainer::evaluate_shards(const torch::Tensor& labels, const EvidenceLaw::Draw& told,
-                                        const torch::Tensor& weight, uint64_t first_item) const {
-  const int64_t n = labels.size(0);
-  const int64_t rows = rows_per_shard(model_.field(), n);
-  std::vector<ObjectiveValue> shards((n + rows - 1) / rows);
-  for_each_block(static_cast<int64_t>(shards.size()), /*on_cpu=*/true, [&](int64_t k) {
-    const int64_t from = k * rows;
-    const int64_t to = std::min(n, from + rows);
+// Without the right to share, because the network couples the items of a batch, every rank does all of it.
+Rows Trainer::own_shards() const { return n_shards_ > 1 ? ranks_->share_of(n_shards_) : Rows{0, 1}; }
+
+Rows Trainer::shard(int64_t k) const { return {options_.batch * k / n_shards_, options_.batch * (k + 1) / n_shards_}; }
+
+Rows Trainer::own_items() const {
+  if (!model_.options().device().is_cpu())
+    return model_.field().couples_items() ? Rows{0, options_.batch} : ranks_->share_of(options_.batch);
+  const Rows shards = own_shards();
+  return {options_.batch * shards.from / n_shards_, options_.batch * shards.to / n_shards_};
+}
+
+// The own shards of a batch; labels [K, n] and what is told are of the own items, weight [B] is of all.
+std::vector<ObjectiveValue> Trainer::evaluate_shards(const torch::Tensor& labels, const EvidenceLaw::Draw& told,
+                                                     const torch::Tensor& weight, uint64_t first_item) const {
+  const Rows own = own_shards();
+  const int64_t first = own_items().from;
+  std::vector<ObjectiveValue> shards(own.count());
+  for_each_block(own.count(), /*on_cpu=*/true, [&](int64_t k) {
+    const Rows rows = shard(own.from + k);
+    const int64_t from = rows.from - first;
+    const int64_t to = rows.to - first;
+    const uint64_t item = first_item + to_unsigned(rows.from);
     auto sample = sample_path(model_.space(), model_.path(), labels.slice(0, from, to), told.t.slice(0, from, to),
-                              {seed_, Purpose::training_noise}, first_item + static_cast<uint64_t>(from),
-                              needs_velocity(options_.objective), told.known.slice(from, to));
+                              {seed_, Purpose::training_noise}, item, needs_velocity(options_.objective),
+                              told.known.slice(from, to));
     // Turns the mean over the shard into its part of the mean over the batch.
-    sample.weight = weight.slice(0, from, to) * (static_cast<double>(to - from) / static_cast<double>(n));
-    sample.training = {seed_, torch::full({1}, static_cast<int64_t>(first_item) + from, torch::kInt64)};
+    sample.weight =
+        weight.slice(0, rows.from, rows.to) * (static_cast<double>(rows.count()) / static_cast<double>(options_.batch));
+    sample.training = {seed_, torch::full({1}, static_cast<int64_t>(item), torch::kInt64)};
     shards[k] = evaluate(model_, sample, options_.objective);
   });
-  return combine(std::move(shards));
+  return shards;
 }
 
 StepInputs Trainer::inputs_of(int64_t step) const {
-  const auto first_item = static_cast<uint64_t>(step) * static_cast<uint64_t>(options_.batch);
+  const Rows own = own_items();
+  const auto first_of_batch = to_unsigned(step) * to_unsigned(options_.batch);
+  const auto first_item = first_of_batch + to_unsigned(own.from);
   const RandomStream order{seed_, Purpose::training_data};
   StepInputs inputs;
   if (resident_.defined()) {
-    inputs.rows = stream_rows(order, first_item, options_.batch, source_.n_items(), source_.dataset()->mirror);
+    inputs.rows = stream_rows(order, first_item, own.count(), source_.n_items(), source_.mirrors());
   } else {
-    inputs.labels = source_.items(order, first_item, options_.batch);
+    inputs.labels = source_.items(order, first_item, own.count());
     const Unknowns unknowns = source_.has_unknowns() ? Unknowns::allow : Unknowns::refuse;
     check_labels(model_.space(), inputs.labels, unknowns);  // the source may be the user's own
     if (captured_) inputs.labels = inputs.labels.to(label_type(model_.space(), unknowns));
   }
-  inputs.u = TimeLaw::uniforms({seed_, Purpose::training_time}, first_item, options_.batch);
-  const auto first_noise = first_item * static_cast<uint64_t>(model_.space().n_coordinates());
-  const auto first_cell = first_item * static_cast<uint64_t>(model_.space().n_variables());
+  inputs.u = TimeLaw::uniforms({seed_, Purpose::training_time}, first_of_batch, options_.batch);
+  const auto first_noise = first_item * to_unsigned(model_.space().n_coordinates());
+  const auto first_cell = first_item * to_unsigned(model_.space().n_variables());
   inputs.counters = torch::tensor({static_cast<int64_t>(first_noise), step % kLossRing,
                                    static_cast<int64_t>(first_cell), static_cast<int64_t>(first_item)},
                                   torch::kInt64);
-  if (!evidence_.is_idle()) inputs.evidence = evidence_.numbers(first_item, options_.batch);
+  if (!evidence_.is_idle()) inputs.evidence = evidence_.numbers(first_item, own.count());
   const auto numbers = kernels::adam_numbers(adam_.numbers(learning_rate(options_.schedule, step, options_.steps)));
   inputs.numbers = torch::tensor(at::ArrayRef<float>(numbers.data(), numbers.size()));
   return inputs;
 }
 
+// What is known about a whole batch after its shards: [B] each.
+struct Trainer::Whole {
+  torch::Tensor loss;
+  torch::Tensor error;
+  torch::Tensor plain;  // bool; undefined: all
+  Tensors gradients;    // of the own parameters, see ParameterExchange
+};
+
+Trainer::Whole Trainer::join_shards(std::vector<ObjectiveValue> shards, const torch::Tensor& plain) {
+  const int64_t K = own_items().count();
+  auto items = torch::zeros({K, 3}, model_.options());  // loss, error, plain of the own items
+  std::vector<TreeNode> nodes;
+  for (size_t k = 0; k < shards.size(); ++k) {
+    const auto number = own_shards().from + static_cast<int64_t>(k);
+    const int64_t from = shard(number).from - own_items().from;
+    items.select(1, 0).narrow(0, from, shards[k].loss.size(0)).copy_(shards[k].loss);
+    items.select(1, 1).narrow(0, from, shards[k].error.size(0)).copy_(shards[k].error);
+    // Sums are taken in the precision of the weights, whatever that of the network.
+    for (auto& gradient : shards[k].gradients)
+      if (gradient.defined()) gradient = gradient.to(model_.options().dtype());
+    nodes.push_back({0, number, std::move(shards[k].gradients)});
+  }
+  if (plain.defined()) items.select(1, 2).copy_(plain);
+  nodes = merge_nodes(std::move(nodes));
+  Whole whole;
+  if (!exchange_) {
+    whole.gradients = std::move(nodes.front().sum);
+  } else {
+    std::vector<int64_t> counts;
+    for (int k = 0; k < ranks_->size(); ++k) {
+      const Rows theirs{n_shards_ * k / ranks_->size(), n_shards_ * (k + 1) / ranks_->size()};
+      counts.push_back(options_.batch * theirs.to / n_shards_ - options_.batch * theirs.from / n_shards_);
+    }
+    items = ranks_->gather(items, counts);
+    whole.gradients = exchange_->sum(std::move(nodes));
+  }
+  whole.loss = items.select(1, 0).contiguous();
+  whole.error = items.select(1, 1).contiguous();
+  if (plain.defined()) whole.plain = items.select(1, 2) > 0.5;
+  return whole;
+}
+
 void Trainer::run_on_cpu(const StepInputs& inputs) {
   const int64_t number = n_steps();
   const auto time = law_.at(inputs.u);
-  const auto told = evidence_(inputs.labels, time.t, inputs.evidence, inputs.counters.slice(0, 2, 3));
-  const ObjectiveValue value = evaluate_shards(inputs.labels, told, time.weight,
-                                               static_cast<uint64_t>(number) * static_cast<uint64_t>(options_.batch));
-  const double loss = (time.weight * value.loss).mean().item<double>();
+  const auto told = evidence_(inputs.labels, time.t, inputs.evidence, inputs.counters.slice(0, 2, 3), own_items().from);
+  const Whole whole = join_shards(
+      evaluate_shards(inputs.labels, told, time.weight, to_unsigned(number) * to_unsigned(options_.batch)), told.plain);
+  const double loss = (time.weight * whole.loss).mean().item<double>();
   if (!std::isfinite(loss)) fail_non_finite(loss, number);
   const auto& parameters = model_.field().parameters();
-  for (size_t k = 0; k < parameters.size(); ++k) parameters[k].second.mutable_grad() = value.gradients[k];
+  for (size_t k = 0; k < parameters.size(); ++k) parameters[k].second.mutable_grad() = whole.gradients[k];
   adam_.step(learning_rate(options_.schedule, number, options_.steps));
   losses_[number % kLossRing] = loss;
-  law_.learn(time.t, value.error, told.plain);
+  law_.learn(time.t, whole.error, whole.plain);
 }
 
-// Captured: nothing here may wait for the device or depend on values the host knows only at the first call.
-void Trainer::run_on_device(const StepInputs& inputs) {
-  const auto labels =
-      resident_.defined() ? gather_items(*source_.dataset(), resident_, inputs.rows) : inputs.labels.to(torch::kInt64);
-  const auto time = law_.at(inputs.u);
-  const auto told = evidence_(labels, time.t, inputs.evidence, inputs.counters.slice(0, 2, 3));
+// Captured, like all of the following: nothing may wait for the device or depend on values that the host knows only at
+// the first call. The own items of the batch; `plain` is which of them are, see EvidenceLaw.
+ObjectiveValue Trainer::evaluate_on_device(const StepInputs& inputs, const TimeLaw::Draw& time, torch::Tensor& plain) {
+  const Rows own = own_items();
+  const auto labels = resident_.defined() ? gather_items(source_.space(), source_.mirrors(), resident_, inputs.rows)
+                                          : inputs.labels.to(torch::kInt64);
+  const auto told = evidence_(labels, time.t, inputs.evidence, inputs.counters.slice(0, 2, 3), own.from);
+  plain = told.plain;
   auto sample = sample_path(model_.space(), model_.path(), labels, told.t, {seed_, Purpose::training_noise},
                             inputs.counters.slice(0, 0, 1), needs_velocity(options_.objective), told.known);
   sample.weight = time.weight;
+  if (own.count() < options_.batch)  // turns the mean over the own items into their part of that over the batch
+    sample.weight = time.weight.narrow(0, own.from, own.count()) *
+                    (static_cast<double>(own.count()) / static_cast<double>(options_.batch));
   sample.training = {seed_, inputs.counters.slice(0, 3, 4)};
-  const ObjectiveValue value = evaluate(model_, sample, options_.objective);
-  const auto loss = (time.weight * value.loss).mean().view(1);
+  return evaluate(model_, sample, options_.objective);
+}
+
+// What a whole batch gave: [B] each, and the gradients of all parameters.
+struct Trainer::DeviceResult {
+  torch::Tensor loss, error, plain;
+  Tensors gradients;
+};
+
+void Trainer::finish_on_device(const StepInputs& inputs, const TimeLaw::Draw& time, const DeviceResult& result) {
+  const auto loss = (time.weight * result.loss).mean().view(1);
   losses_.index_copy_(0, inputs.counters.slice(0, 1, 2), loss);
   go_.mul_(loss.isfinite());
   // Many kernels too small to fill the device; Adam leaves room for them.
-  const auto join = beside(model_.options().device(), [&] { law_.learn(time.t, value.error, told.plain); });
-  adam_.step_on_device(value.gradients, inputs.numbers, go_);
+  const auto join = beside(model_.options().device(), [&] { law_.learn(time.t, result.error, result.plain); });
+  adam_.step_on_device(result.gradients, inputs.numbers, go_);
   join();
+}
+
+// A step without an exchange.
+void Trainer::run_on_device(const StepInputs& inputs) {
+  const auto time = law_.at(inputs.u);
+  torch::Tensor plain;
+  ObjectiveValue value = evaluate_on_device(inputs, time, plain);
+  finish_on_device(inputs, time, {value.loss, value.error, plain, std::move(value.gradients)});
+}
+
+// A step with one: what comes before it and what comes after.
+void Trainer::compute_on_device(const StepInputs& inputs) {
+  on_device_->begin();
+  torch::Tensor plain;
+  const ObjectiveValue value = evaluate_on_device(inputs, law_.at(inputs.u), plain);
+  on_device_->end(value.loss, value.error, plain);
+}
+
+void Trainer::apply_on_device(const StepInputs& inputs) {
+  const bool all_plain = options_.evidence.kind == EvidenceKind::uniform;
+  finish_on_device(inputs, law_.at(inputs.u),
+                   {on_device_->loss(), on_device_->error(), all_plain ? torch::Tensor() : on_device_->plain(),
+                    on_device_->gradients()});
+}
+
+std::unique_ptr<CapturedStep> Trainer::capture() {
+  const auto device = model_.options().device();
+  if (!on_device_)
+    return std::make_unique<CapturedStep>([this](const StepInputs& inputs) { run_on_device(inputs); }, device);
+  if (!on_device_->sum().is_capturable())
+    return std::make_unique<CapturedStep>([this](const StepInputs& inputs) { compute_on_device(inputs); }, device,
+                                          [this] { on_device_->finish(); },
+                                          [this](const StepInputs& inputs) { apply_on_device(inputs); });
+  return std::make_unique<CapturedStep>(
+      [this](const StepInputs& inputs) {
+        compute_on_device(inputs);
+        on_device_->finish();
+        apply_on_device(inputs);
+      },
+      device);
 }
 
 void Trainer::advance() {

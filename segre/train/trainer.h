@@ -2,6 +2,7 @@
 
 #include "segre/config/schema.h"
 #include "segre/data/source.h"
+#include "segre/ranks/ranks.h"
 #include "segre/train/adam.h"
 #include "segre/train/captured_step.h"
 #include "segre/train/evidence.h"
@@ -11,6 +12,12 @@
 
 namespace segre {
 
+class DeviceExchange;
+class ParameterExchange;
+
+/// The type in which gradients travel between the GPUs of ranks.
+enum class ReduceType { float32, bfloat16 };
+
 struct TrainOptions {
   Objective objective = Objective::cross_entropy;
   TimeLawKind time_law = TimeLawKind::information;
@@ -18,7 +25,9 @@ struct TrainOptions {
   EvidenceOptions evidence;  ///< what the network is told besides the state of the flow
   int64_t steps = 8000;      ///< optimiser steps
   int64_t epochs = 0;        ///< passes over a finite source instead of `steps`; 0: use `steps`
-  int64_t batch = 1024;      ///< items per step
+  int64_t batch = 1024;      ///< items per step, over all ranks
+  int64_t shards = 0;  ///< parts of a batch whose gradients are added in a tree, a power of two; 0: as many as pay
+  ReduceType reduce = ReduceType::float32;
   ScheduleOptions schedule;
   AdamOptions adam;
 };
@@ -29,14 +38,18 @@ void declare_train_keys(ConfigSchema& schema, TrainOptions& options);
 /// Trains a model's parameters on path samples. A step depends only on its number and the state: step k uses items and
 /// noise number k*batch ... of their streams. Hence training resumed with state() and load() gives the same bits.
 ///
-/// On the CPU a step is split into shards, one thread each. On CUDA the whole step is captured as a graph and replayed
-/// (CapturedStep), with the data on the device if they fit, and losses are read on request.
+/// Over several ranks, each handles its part of every batch, and all of them hold the same parameters after each step.
+/// They must make the same calls.
+///
+/// On the CPU a step is split into shards, one thread each, whose gradients are added in a fixed tree: bits do not
+/// depend on the number of threads or ranks. On CUDA the whole step is captured as a graph and replayed (CapturedStep),
+/// with the data on the device if they fit, and losses are read on request.
 class Trainer {
  public:
   /// Trains the model's field in place. Refuses data whose label counts differ from the model's and a batch that does
   /// not fit into memory. `compute` is the type of the field's reducible parameters.
   Trainer(Model model, const DataSource& source, const TrainOptions& options, uint64_t seed,
-          torch::ScalarType compute = torch::kFloat32);
+          torch::ScalarType compute = torch::kFloat32, std::shared_ptr<Ranks> ranks = one_rank());
   ~Trainer();
 
   /// Starts the next step; on the CPU it is complete on return. A non-finite loss leaves the parameters unchanged and
@@ -57,6 +70,8 @@ class Trainer {
   /// Changes the number of steps of the schedule.
   void set_total_steps(int64_t steps) { options_.steps = steps; }
   const TrainOptions& options() const { return options_; }
+  /// Parts of a batch that ranks can share; 1: every rank does all of it.
+  int64_t n_shards() const { return n_shards_; }
   const Space& space() const { return model_.space(); }
   /// Largest time drawn.
   double t_max() const { return law_.t_max(); }
@@ -67,19 +82,34 @@ class Trainer {
   void load(const NamedTensors& state);
 
  private:
+  struct Whole;
+  Rows shard(int64_t k) const;
+  Rows own_shards() const;
+  Rows own_items() const;
   StepInputs inputs_of(int64_t step) const;
   void run_on_cpu(const StepInputs& inputs);
   void run_on_device(const StepInputs& inputs);
-  ObjectiveValue evaluate_shards(const torch::Tensor& labels, const EvidenceLaw::Draw& told,
-                                 const torch::Tensor& weight, uint64_t first_item) const;
+  void compute_on_device(const StepInputs& inputs);
+  void apply_on_device(const StepInputs& inputs);
+  ObjectiveValue evaluate_on_device(const StepInputs& inputs, const TimeLaw::Draw& time, torch::Tensor& plain);
+  struct DeviceResult;
+  void finish_on_device(const StepInputs& inputs, const TimeLaw::Draw& time, const DeviceResult& result);
+  std::unique_ptr<CapturedStep> capture();
+  std::vector<ObjectiveValue> evaluate_shards(const torch::Tensor& labels, const EvidenceLaw::Draw& told,
+                                              const torch::Tensor& weight, uint64_t first_item) const;
+  Whole join_shards(std::vector<ObjectiveValue> shards, const torch::Tensor& plain);
   void wait() const;
 
   Model model_;
   const DataSource& source_;
   TrainOptions options_;
   uint64_t seed_;
+  std::shared_ptr<Ranks> ranks_;
   TimeLaw law_;
   EvidenceLaw evidence_;
+  int64_t n_shards_;
+  std::shared_ptr<ParameterExchange> exchange_;  // if ranks share the shards on the CPU
+  std::unique_ptr<DeviceExchange> on_device_;    // if they share batches on CUDA
   Adam adam_;
   torch::Tensor resident_;  // the dataset's labels on the device, if they fit
   torch::Tensor losses_;    // [kLossRing]

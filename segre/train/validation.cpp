@@ -62,7 +62,7 @@ torch::Tensor Validation::measure(int64_t from, int64_t to) const {
   return torch::stack({value.loss, information}).to(torch::kCPU, torch::kFloat64);
 }
 
-ValidationResult Validation::operator()(const NamedTensors& weights) {
+ValidationResult Validation::operator()(const NamedTensors& weights, Ranks& ranks) {
   {
     const torch::NoGradGuard no_grad;
     for (const auto& [name, parameter] : model_.field().parameters()) parameter.copy_(weights.at(name));
@@ -75,11 +75,16 @@ ValidationResult Validation::operator()(const NamedTensors& weights) {
   constexpr int64_t kNumbers = 1 << 26;  // coordinates at once on a GPU; with 65,536 labels an item has many
   const int64_t fitting = std::clamp<int64_t>(kNumbers / model_.space().n_coordinates(), 1, 256);
   const int64_t rows = on_cpu ? std::min<int64_t>(64, model_.field().shard_rows()) : fitting;
-  std::vector<torch::Tensor> parts((E + rows - 1) / rows);
-  for_each_block(static_cast<int64_t>(parts.size()), on_cpu,
-                 [&](int64_t k) { parts[k] = measure(k * rows, std::min(E, (k + 1) * rows)); });
-  const OneThread alone;  // the same summation order for any number of threads
-  const auto of_items = torch::cat(parts, 1).view({2, -1, labels_.size(0)}).mean(1);  // [2, K]
+  const Rows blocks = ranks.share_of((E + rows - 1) / rows);
+  std::vector<torch::Tensor> parts(blocks.count(), torch::empty({2, 0}, torch::kFloat64));
+  for_each_block(blocks.count(), on_cpu, [&](int64_t k) {
+    const int64_t from = (blocks.from + k) * rows;
+    parts[k] = measure(from, std::min(E, from + rows));
+  });
+  const OneThread alone;                                   // the same summation order for any number of threads
+  parts.push_back(torch::empty({2, 0}, torch::kFloat64));  // a rank may have no blocks
+  const auto all = ranks.gather(torch::cat(parts, 1).t().contiguous()).t().contiguous();  // [2, E]
+  const auto of_items = all.view({2, -1, labels_.size(0)}).mean(1);                       // [2, K]
   const auto mean = of_items.mean(1);
   // An item's mean includes the scatter of its times and noise, so the spread between items covers all three.
   const auto n_items = static_cast<double>(labels_.size(0));

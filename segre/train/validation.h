@@ -1,5 +1,6 @@
 #pragma once
 
+#include "segre/ranks/ranks.h"
 #include "segre/train/objective.h"
 #include "segre/train/time_law.h"
 
@@ -27,7 +28,9 @@ class Validation {
   /// items are used, and fewer are evaluated several times each. InputError like check_labels, or if there are no
   /// items.
   Validation(Model model, const torch::Tensor& labels, Objective objective, double t_max, int64_t evaluations = 512);
-  ValidationResult operator()(const NamedTensors& weights);
+  /// All ranks evaluate weights together.
+  ValidationResult operator()(const NamedTensors& weights, Ranks& ranks);
+  ValidationResult operator()(const NamedTensors& weights) { return (*this)(weights, *one_rank()); }
   const Model& model() const { return model_; }
 
  private:

@@ -26,6 +26,19 @@ TEST(ItemNumbers, OneRunIsAllThatAMillionConsecutiveNumbersNeed) {
   EXPECT_EQ(numbers[999'999], 1'000'001);
 }
 
+TEST(ItemNumbers, CountUpToAnythingAtOnce) {
+  const ItemNumbers numbers = ItemNumbers::up_to(int64_t{1} << 40);
+  EXPECT_EQ(numbers.size(), int64_t{1} << 40);
+  EXPECT_EQ(numbers[123'456'789'012], 123'456'789'012);
+  EXPECT_EQ(ItemNumbers::up_to(0).n_runs(), 0);
+}
+
+TEST(ItemNumbers, AreMadeOfTheirRuns) {
+  const ItemNumbers numbers = numbers_of({2, 3, 4, 7, 8, 1});
+  const ItemNumbers again(numbers.size(), numbers.runs());
+  for (int64_t k = 0; k < numbers.size(); ++k) EXPECT_EQ(again[k], numbers[k]) << k;
+}
+
 TEST(Origin, NamesLinesItemsAndFiles) {
   EXPECT_EQ(Origin::lines("t.csv", numbers_of({2, 3, 17})).place(2), "t.csv:17");
   EXPECT_EQ(Origin::items("x.npy", numbers_of({0, 1, 5})).place(2), "x.npy: item 5");

@@ -94,6 +94,7 @@ const std::vector<std::vector<std::string>> kFixed{
     {"train.evidence_own_times=0.5", "train.evidence_own_times is 0.5 now and was 0.25"},
     {"train.evidence_erased=0.25", "train.evidence_erased is 0.25 now and was 0.5"},
     {"train.batch=16", "train.batch is 16 now and was 32"},
+    {"train.shards=4", "train.shards is 4 now and was 0"},
     {"train.beta1=0.5", "train.beta1 is 0.5 now and was 0.9"},
     {"train.beta2=0.5", "train.beta2 is 0.5 now and was 0.99"},
     {"train.adam_eps=0.001", "train.adam_eps is 0.001 now and was 1e-08"},
@@ -101,14 +102,14 @@ const std::vector<std::vector<std::string>> kFixed{
     {"watch.items=100", "watch.items is 100 now and was 512"}};
 
 // A different value for each key that may change.
-const std::vector<std::string> kFree{"net.precision=float32",  "train.steps=20",       "train.epochs=3",
-                                     "train.lr=0.001",         "train.warmup=3",       "train.schedule=constant",
-                                     "train.clip=1",           "watch.every=3",        "watch.evaluations=64",
-                                     "watch.grid=4",           "watch.keep=1",         "watch.save_seconds=5",
-                                     "watch.patience=4",       "watch.use_best=true",  "watch.tensorboard=true",
-                                     "sample.sampler=euler",   "sample.steps=3",       "sample.stop=end",
-                                     "sample.t1=0.5",          "sample.readout=segre", "sample.tolerance=0.01",
-                                     "sample.order=confidence"};
+const std::vector<std::string> kFree{"net.precision=float32",   "train.steps=20",         "train.epochs=3",
+                                     "train.reduce=bfloat16",   "train.lr=0.001",         "train.warmup=3",
+                                     "train.schedule=constant", "train.clip=1",           "watch.every=3",
+                                     "watch.evaluations=64",    "watch.grid=4",           "watch.keep=1",
+                                     "watch.save_seconds=5",    "watch.patience=4",       "watch.use_best=true",
+                                     "watch.tensorboard=true",  "sample.sampler=euler",   "sample.steps=3",
+                                     "sample.stop=end",         "sample.t1=0.5",          "sample.readout=segre",
+                                     "sample.tolerance=0.01",   "sample.order=confidence"};
 
 // Keys that name data.
 const std::vector<std::string> kContents{"data.source=joint:elsewhere.csv", "data.validation=joint:elsewhere.csv"};

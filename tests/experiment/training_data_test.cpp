@@ -1,10 +1,17 @@
 #include "segre/experiment/training_data.h"
+#include "segre/experiment/data_fingerprint.h"
+#include "segre/net/latent_class.h"
+#include "segre/net/net_kinds.h"
+#include "segre/path/e_geodesic.h"
 #include "segre/sources/source_kinds.h"
+#include "segre/train/trainer.h"
 
 #include <set>
 
 #include "tests/support/datasets.h"
+#include "tests/support/mapped.h"
 #include "tests/support/messages.h"
+#include "tests/support/threads.h"
 
 namespace segre {
 namespace {
@@ -174,6 +181,63 @@ TEST(LearnedItems, AreThoseThatTrainingSawWithoutTheHeldOut) {
   EXPECT_TRUE(torch::equal(learned->dataset()->labels, data.source->dataset()->labels));
   e.data = "coupled";
   EXPECT_EQ(open_learned_items(e, open_source(e.data)->space())->n_items(), 0);
+}
+
+// Labels in a mapped file, which are not copied, and the same ones in memory.
+class MappedData : public testing::Test {
+ protected:
+  static TrainingData open(bool map) {
+    Dataset dataset = numbered_rows(kSpace, 400);
+    dataset.mirror = true;
+    return open_training_data({}, make_dataset_source(map ? test::mapped(dataset) : dataset));
+  }
+  // The state after a few steps on data.source.
+  static NamedTensors train(const TrainingData& data) {
+    NetOptions net;
+    net.kind = "latent_class";
+    net.of<LatentClassOptions>().classes = 4;
+    TrainOptions options;
+    options.batch = 64;
+    Trainer trainer({kSpace, make_e_geodesic(0.01), Form::evidence, make_field(kSpace, net, 5)}, *data.source, options,
+                    5);
+    for (int k = 0; k < 10; ++k) trainer.step();
+    return trainer.state();
+  }
+  const TrainingData mapped_ = open(true);
+  const TrainingData in_memory_ = open(false);
+};
+
+TEST_F(MappedData, AreHeldOutAndTrainedOnLikeThoseInMemory) {
+  EXPECT_TRUE(torch::equal(mapped_.held_out, in_memory_.held_out));
+  EXPECT_EQ(mapped_.source->n_items(), 380);
+  const RandomStream random{1, Purpose::training_data};
+  for (const uint64_t first : {0, 333, 379, 1'000'000})
+    EXPECT_TRUE(torch::equal(mapped_.source->items(random, first, 500), in_memory_.source->items(random, first, 500)));
+  EXPECT_TRUE(torch::equal(mapped_.source->rows(0, 380), in_memory_.source->rows(0, 380)));
+}
+
+TEST_F(MappedData, TrainToTheSameBits) {
+  const test::Threads one_thread(1);
+  const auto found = train(mapped_);
+  const auto expected = train(in_memory_);
+  ASSERT_EQ(found.size(), expected.size());
+  for (const auto& [name, tensor] : expected) EXPECT_TRUE(torch::equal(found.at(name), tensor)) << name;
+}
+
+TEST_F(MappedData, HaveTheFingerprintOfThoseInMemory) {
+  const Dataset dataset = numbered_rows(kSpace, 400);
+  const auto print = [&](const Dataset& labels, const TrainingData& data) {
+    return fingerprint_of(*make_dataset_source(labels), "npy:x.npy", "", data.held_out);
+  };
+  EXPECT_EQ(print(test::mapped(dataset), mapped_), print(dataset, in_memory_));
+}
+
+TEST_F(MappedData, WithoutHeldOutItemsStayOneTensor) {
+  Experiment e;
+  e.holdout = 0.0;
+  const auto data = open_training_data(e, make_dataset_source(test::mapped(numbered_rows(kSpace, 400))));
+  ASSERT_NE(data.source->dataset(), nullptr);
+  EXPECT_EQ(data.source->n_items(), 400);
 }
 
 // Same numbers of variables and coordinates, different labels per variable.

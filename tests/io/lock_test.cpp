@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "tests/support/heard_log.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
@@ -47,6 +48,32 @@ TEST(ProcessLock, DiesWithItsProcess) {
   ::waitpid(child, nullptr, 0);
   EXPECT_TRUE(fs::exists(folder / ".lock")) << "nobody could remove it";
   const ProcessLock lock(folder / ".lock", "run");
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST(ProcessLock, CanBeWaitedFor) {
+  const ScratchFolder folder;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    {
+      const ProcessLock lock(folder / ".lock", "run");
+      [[maybe_unused]] const auto told = ::write(ready[1], "x", 1);
+      ::usleep(200'000);
+      test::write_text(folder / "done", "");
+    }
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  test::HeardLog log;
+  const ProcessLock lock(folder / ".lock", "run", ProcessLock::Held::wait);
+  EXPECT_TRUE(fs::exists(folder / "done"));
+  EXPECT_TRUE(test::contains(log.text(), concat("note: run: waiting for another process (process ", child, " on ")));
+  EXPECT_TRUE(fs::exists(folder / ".lock")) << "it is ours now";
+  ::waitpid(child, nullptr, 0);
   ::close(ready[0]);
   ::close(ready[1]);
 }

@@ -9,6 +9,8 @@ namespace {
 
 using Edges = std::vector<double>;
 
+Bins bins_of(const ValueScale& scale, Edges values, int64_t most) { return quantile_bins(scale, values, most); }
+
 ValueScale scale_of(const std::vector<std::string>& texts) {
   ValueScale scale;
   for (const auto& text : texts) EXPECT_TRUE(scale.add(text)) << text;
@@ -37,20 +39,19 @@ TEST(ValueScale, IsOfNumbersOrOfDatesAndOfNothingElse) {
 TEST(QuantileBins, HoldAsManyValuesEach) {
   Edges values(100);
   std::iota(values.rbegin(), values.rend(), 0.0);
-  const auto bins = quantile_bins(scale_of({"0"}), values, 4);
+  const auto bins = bins_of(scale_of({"0"}), values, 4);
   EXPECT_EQ(bins.edges, (Edges{0, 25, 50, 75, 99}));
   std::vector<int> held(4);
   for (const double value : values) ++held[bins.find(value)];
   EXPECT_EQ(held, (std::vector<int>{25, 25, 25, 25}));
-  EXPECT_EQ(quantile_bins(scale_of({"0"}), {1, 2, 3, 4, 5}, 2).edges, (Edges{1, 3, 5}));
+  EXPECT_EQ(bins_of(scale_of({"0"}), {1, 2, 3, 4, 5}, 2).edges, (Edges{1, 3, 5}));
 }
 
 TEST(QuantileBins, AreFewerWhereValuesAreTied) {
-  EXPECT_EQ(quantile_bins(scale_of({"0"}), {0, 0, 0, 0, 0, 0, 7, 9}, 4).edges, (Edges{0, 7, 9}));
-  EXPECT_EQ(quantile_bins(scale_of({"0"}), {0, 0, 0, 1, 1, 1}, 2).edges, (Edges{0, 1, 1})) << "the last is a point";
-  EXPECT_EQ(quantile_bins(scale_of({"0"}), {5, 5, 5}, 8).edges, (Edges{5, 5})) << "a constant is one bin";
-  EXPECT_EQ(quantile_bins(scale_of({"0"}), {1, 2, 3}, 65'535).edges, (Edges{1, 2, 3, 3}))
-      << "no more than there are values";
+  EXPECT_EQ(bins_of(scale_of({"0"}), {0, 0, 0, 0, 0, 0, 7, 9}, 4).edges, (Edges{0, 7, 9}));
+  EXPECT_EQ(bins_of(scale_of({"0"}), {0, 0, 0, 1, 1, 1}, 2).edges, (Edges{0, 1, 1})) << "the last is a point";
+  EXPECT_EQ(bins_of(scale_of({"0"}), {5, 5, 5}, 8).edges, (Edges{5, 5})) << "a constant is one bin";
+  EXPECT_EQ(bins_of(scale_of({"0"}), {1, 2, 3}, 65'535).edges, (Edges{1, 2, 3, 3})) << "no more than there are values";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tests/support/archives.h"
+#include "tests/support/mapped.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
@@ -239,6 +240,21 @@ TEST(FirstItems, AreAsManyAsAskedForOrThere) {
   EXPECT_EQ(first_items(space, *few, 0, "t").size(0), 2);
   EXPECT_EQ(first_items(space, *few, 9, "t").size(0), 2);
   EXPECT_EQ(first_items(space, *few, 1, "t").scalar_type(), torch::kInt64);
+}
+
+TEST(Relabel, MappedLabelsAreLikeThoseInMemory) {
+  const Space from = Space::table({{"wind", 2, {"no", "yes"}}, {"sky", 3, {"rain", "sun", "snow"}}});
+  const auto labels = torch::stack({torch::arange(600) % 2, torch::arange(600) % 3}, 1).to(torch::kUInt8);
+  for (const Space& space : {model_space(), Space(from)})
+    EXPECT_TRUE(torch::equal(relabel(space, from, test::mapped(labels), "t"), relabel(space, from, labels, "t")));
+  const auto same = test::mapped(labels);
+  EXPECT_EQ(relabel(from, from, same, "t").data_ptr(), same.data_ptr()) << "no copy of labels that stay";
+  const Space image = Space::uniform(Layout::image, {1, 2}, 4, {{"a", "b", "c", "d"}, {}});
+  const Space other = Space::uniform(Layout::image, {1, 2}, 3, {{"c", "a", "b"}, {}});
+  EXPECT_TRUE(torch::equal(relabel(image, other, same, "t"), relabel(image, other, labels, "t")));
+  const Space fewer = Space::uniform(Layout::image, {1, 2}, 2, {{"a", "b"}, {}});
+  EXPECT_EQ(input_error([&] { relabel(fewer, other, same, "t"); }),
+            input_error([&] { relabel(fewer, other, labels, "t"); }));
 }
 
 }  // namespace

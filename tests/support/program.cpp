@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "segre/io/files.h"
@@ -14,13 +15,26 @@ extern char** environ;
 namespace segre::test {
 namespace {
 
-// The environment with one thread: tests run side by side, and threads of several programs on few cores starve.
-std::vector<char*> environment() {
-  static char one_thread[] = "OMP_NUM_THREADS=1";
+// This environment with some variables set, as texts.
+std::vector<std::string> environment(const std::vector<std::string>& variables) {
+  // One thread: tests run side by side, and threads of several programs on few cores starve.
+  std::vector<std::string> set{"OMP_NUM_THREADS=1"};
+  set.insert(set.end(), variables.begin(), variables.end());
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('=') + 1);
+    if (std::none_of(set.begin(), set.end(), [&](const std::string& other) { return other.starts_with(name); }))
+      out.push_back(text);
+  }
+  out.insert(out.end(), set.begin(), set.end());
+  return out;
+}
+
+// The same as C functions take it; valid as long as `texts`.
+std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> out;
-  for (char** entry = environ; *entry != nullptr; ++entry)
-    if (!std::string(*entry).starts_with("OMP_NUM_THREADS=")) out.push_back(*entry);
-  out.push_back(one_thread);
+  for (auto& text : texts) out.push_back(text.data());
   out.push_back(nullptr);
   return out;
 }
@@ -29,13 +43,11 @@ constexpr int kNewFile = O_WRONLY | O_CREAT | O_TRUNC;
 
 }  // namespace
 
-Program::Program(const Arguments& arguments, const std::string& out)
+Program::Program(const Arguments& arguments, const std::string& out, const std::vector<std::string>& variables)
     : out_(out.empty() ? (folder_ / "out").string() : out) {
   std::vector<std::string> texts{SEGRE_PROGRAM};
   texts.insert(texts.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (auto& text : texts) argv.push_back(text.data());
-  argv.push_back(nullptr);
+  auto set = environment(variables);
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -50,7 +62,8 @@ Program::Program(const Arguments& arguments, const std::string& out)
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&defaults, number);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  const int error = posix_spawn(&process_, SEGRE_PROGRAM, &actions, &attributes, argv.data(), environment().data());
+  const int error =
+      posix_spawn(&process_, SEGRE_PROGRAM, &actions, &attributes, pointers(texts).data(), pointers(set).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) fail("cannot start ", SEGRE_PROGRAM);
@@ -67,6 +80,16 @@ void Program::signal(int number) const { ::kill(process_, number); }
 ProgramResult Program::wait() {
   int status = 0;
   ::waitpid(process_, &status, 0);
+  return ended_with(status);
+}
+
+std::optional<ProgramResult> Program::result_if_ended() {
+  int status = 0;
+  if (process_ < 0 || ::waitpid(process_, &status, WNOHANG) != process_) return std::nullopt;
+  return ended_with(status);
+}
+
+ProgramResult Program::ended_with(int status) {
   process_ = -1;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   const bool readable = std::filesystem::is_regular_file(out_);

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,10 @@ using Arguments = std::vector<std::string>;
 /// The program, running on one thread, its output going into files.
 class Program {
  public:
-  /// Starts it; `out` names the file for stdout if the test needs a special one.
-  explicit Program(const Arguments& arguments, const std::string& out = {});
+  /// Starts it; `out` names the file for stdout if the test needs a special one. `variables`, as in "NAME=value", are
+  /// set in its environment.
+  explicit Program(const Arguments& arguments, const std::string& out = {},
+                   const std::vector<std::string>& variables = {});
   /// Kills it if it is still running.
   ~Program();
   Program(const Program&) = delete;
@@ -31,8 +34,12 @@ class Program {
 
   void signal(int number) const;
   ProgramResult wait();
+  /// The result if it has ended, once.
+  std::optional<ProgramResult> result_if_ended();
 
  private:
+  ProgramResult ended_with(int status);
+
   ScratchFolder folder_;
   std::string out_;
   pid_t process_ = -1;

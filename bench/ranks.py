@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""What ranks cost and gain on this machine's CPUs.
+
+  bench/ranks.py scaling [build/segre]      steps per second of ranks and threads, and the bytes they send per step
+  bench/ranks.py large [build/segre] [DIR]  an NPY file of 8 GB against one that fits into memory, by one and two ranks
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+REPEATS = 3
+NETWORKS = {
+    "MLP, batch 1,024": ("pinwheel", 600, ["net.kind=mlp", "train.batch=1024", "train.shards=8"]),
+    "transformer, batch 64": ("coupled", 60, ["net.kind=transformer", "train.batch=64", "train.shards=8"]),
+    "UNet of 16 channels, batch 32": ("glyphs", 12, ["net.kind=unet", "net.channels=16", "train.batch=32", "train.shards=8"]),
+}  # fmt: skip
+LAYOUTS = ((1, 1), (1, 2), (2, 1), (4, 1), (8, 1))  # ranks, threads of each
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def bytes_on_loopback() -> int:
+    line = next(line for line in Path("/proc/net/dev").read_text().splitlines() if line.strip().startswith("lo:"))
+    return int(line.split(":")[1].split()[8])
+
+
+def highest_memory(process: subprocess.Popen[bytes]) -> float:
+    """The most resident memory so far, in MB."""
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0.0)
+
+
+def train(segre: str, ranks: int, threads: int, data: str, steps: int, set_keys: list[str]) -> dict[str, float]:
+    """Steps per second, bytes sent per step and the most memory of a rank, of one training."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [segre, "train", "--data", data, "--out", f"{folder}/run", "--threads", str(threads), "--set",
+                   f"train.steps={steps}", f"watch.every={steps}", "watch.evaluations=64", "watch.grid=0", *set_keys]  # fmt: skip
+        place = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        before = bytes_on_loopback()
+        processes = [
+            subprocess.Popen(command, env={**os.environ, **place, "RANK": str(k), "LOCAL_RANK": str(k)},
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for k in range(ranks)
+        ]  # fmt: skip
+        memory = 0.0
+        while any(process.poll() is None for process in processes):
+            memory = max([memory, *(highest_memory(process) for process in processes)])
+            time.sleep(0.05)
+        if any(process.returncode for process in processes):
+            sys.exit(f"failed: {' '.join(command)}")
+        sent = bytes_on_loopback() - before
+        lines = [json.loads(line) for line in Path(folder, "run", "metrics.jsonl").read_text().splitlines()]
+    rate = [line["steps_per_second"] for line in lines if "steps_per_second" in line][-1]
+    return {"rate": rate, "bytes": sent / steps, "memory": memory}
+
+
+def spread(values: list[float]) -> str:
+    return f"{statistics.median(values):9.1f} ({min(values):.1f} to {max(values):.1f})"
+
+
+def scaling(segre: str) -> None:
+    for name, (data, steps, keys) in NETWORKS.items():
+        print(f"{name}: steps/s, median of {REPEATS} (least to most); bytes sent per step by all ranks")
+        for ranks, threads in LAYOUTS:
+            found = [train(segre, ranks, threads, data, steps, keys) for _ in range(REPEATS)]
+            sent = statistics.median(run["bytes"] for run in found)
+            print(f"  {ranks} ranks of {threads} threads {spread([run['rate'] for run in found])}  {sent:12,.0f}", flush=True)
+
+
+def write_images(path: Path, count: int) -> None:
+    """Random binary images of 28 x 28 in bytes."""
+    shape = f"({count}, 28, 28)"
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    low_bit = bytes(k & 1 for k in range(256))
+    with path.open("wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+        left = count * 28 * 28
+        while left > 0:
+            part = os.urandom(min(left, 1 << 24)).translate(low_bit)
+            file.write(part)
+            left -= len(part)
+
+
+def large(segre: str, folder: str) -> None:
+    keys = ["net.kind=mlp", "net.hidden=[32]", "train.batch=4096", "train.shards=8", "data.holdout=0.0001"]
+    for name, items in (("8.0 GB, mapped", 8_000_000_000 // 784), ("47 MB, in memory", 60_000)):
+        path = Path(folder, "images.npy")
+        write_images(path, items)
+        for ranks, threads in ((1, 2), (2, 1)):
+            found = [train(segre, ranks, threads, f"npy:{path}", 150, keys) for _ in range(REPEATS)]
+            rates = [4096 * run["rate"] for run in found]
+            memory = max(run["memory"] for run in found)
+            print(f"{name}, {ranks} ranks of {threads} threads: items/s {spread(rates)}, at most {memory:.0f} MB resident", flush=True)
+        path.unlink()
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    if not words or words[0] not in ("scaling", "large"):
+        sys.exit(__doc__)
+    segre = words[1] if len(words) > 1 else "build/segre"
+    if words[0] == "scaling":
+        scaling(segre)
+    else:
+        large(segre, words[2] if len(words) > 2 else tempfile.gettempdir())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+#pragma once  // internal
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "segre/ranks/device_sum.h"
+
+namespace segre {
+
+/// Whether this build has NCCL.
+bool has_nccl();
+
+/// Sums of CUDA tensors by NCCL, each rank with a GPU of its own; ranks meet in the store. Error if this build lacks
+/// it.
+std::unique_ptr<DeviceSum> make_nccl_sum(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                                         torch::Device device);
+
+}  // namespace segre
