@@ -28,9 +28,10 @@ std::vector<int64_t> cuts_at(const std::vector<int64_t>& offsets, int size) {
 
 ParameterExchange::ParameterExchange(std::shared_ptr<Ranks> ranks, const Tensors& parameters, int64_t n_leaves)
     : ranks_(std::move(ranks)),
-      parameters_(parameters),
       offsets_(offsets_of(parameters)),
-      tree_(ranks_, n_leaves, cuts_at(offsets_, ranks_->size()), parameters.front().options()) {}
+      tree_(ranks_, n_leaves, cuts_at(offsets_, ranks_->size()), parameters.front().options()) {
+  for (const auto& parameter : parameters) parameters_.push_back(parameter.detach());  // keeps its type
+}
 
 torch::Tensor ParameterExchange::view(const torch::Tensor& x, size_t k) const {
   return x.narrow(0, offsets_[k], parameters_[k].numel()).view(parameters_[k].sizes());
