@@ -58,9 +58,10 @@ void DeviceExchange::arrived(size_t k, const torch::Tensor& gradient) {
   if (--bucket.n_missing == 0) start(bucket_of_[k]);
 }
 
+// A sum that cannot be captured is formed between two graphs, whose replay does not come by here.
 void DeviceExchange::start(size_t k) {
   buckets_[k].started = true;
-  sum_->start(buckets_[k].numbers);
+  if (sum_->is_capturable()) sum_->start(buckets_[k].numbers);
 }
 
 void DeviceExchange::end(const torch::Tensor& loss, const torch::Tensor& error, const torch::Tensor& plain) {
@@ -72,7 +73,16 @@ void DeviceExchange::end(const torch::Tensor& loss, const torch::Tensor& error, 
   own[0].copy_(loss);
   own[1].copy_(error);
   if (plain.defined()) own[2].copy_(plain);
-  sum_->start(items_);
+  if (sum_->is_capturable()) sum_->start(items_);
+}
+
+void DeviceExchange::finish() {
+  const torch::NoGradGuard no_grad;
+  if (!sum_->is_capturable()) {
+    for (const Bucket& bucket : buckets_) sum_->start(bucket.numbers);
+    sum_->start(items_);
+  }
+  sum_->finish();
 }
 
 std::vector<torch::Tensor> DeviceExchange::gradients() const {

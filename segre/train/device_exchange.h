@@ -24,7 +24,7 @@ class DeviceExchange {
   /// After it: the own items' losses, errors and whether they are plain (undefined: all), [K] each.
   void end(const torch::Tensor& loss, const torch::Tensor& error, const torch::Tensor& plain);
   /// Waits for the sums; from then on the following are of the whole batch.
-  void finish() { sum_->finish(); }
+  void finish();
 
   torch::Tensor loss() const { return items_[0]; }
   torch::Tensor error() const { return items_[1]; }
