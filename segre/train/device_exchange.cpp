@@ -1,5 +1,7 @@
 #include "segre/train/device_exchange.h"
 
+#include <ATen/ops/_foreach_copy.h>
+
 namespace segre {
 namespace {
 
@@ -44,35 +46,36 @@ DeviceExchange::~DeviceExchange() {
 }
 
 void DeviceExchange::begin() {
-  for (Bucket& bucket : buckets_) {
-    bucket.n_missing = bucket.n_parameters;
-    bucket.started = false;
-  }
+  for (Bucket& bucket : buckets_) bucket.started = false;
 }
 
 void DeviceExchange::arrived(size_t k, const torch::Tensor& gradient) {
-  const torch::NoGradGuard no_grad;
-  gradients_[k].copy_(gradient);
   has_gradient_[k] = true;
   Bucket& bucket = buckets_[bucket_of_[k]];
-  if (--bucket.n_missing == 0) start(bucket_of_[k]);
+  bucket.arrived.push_back(gradient.detach());
+  bucket.places.push_back(gradients_[k]);
+  if (static_cast<int64_t>(bucket.arrived.size()) == bucket.n_parameters) start(bucket_of_[k]);
 }
 
 // A sum that cannot be captured is formed between two graphs, whose replay does not come by here.
 void DeviceExchange::start(size_t k) {
-  buckets_[k].started = true;
-  if (sum_->is_capturable()) sum_->start(buckets_[k].numbers);
+  const torch::NoGradGuard no_grad;
+  Bucket& bucket = buckets_[k];
+  bucket.started = true;
+  if (!bucket.arrived.empty()) at::_foreach_copy_(bucket.places, bucket.arrived);
+  bucket.arrived.clear();
+  bucket.places.clear();
+  if (sum_->is_capturable()) sum_->start(bucket.numbers);
 }
 
 void DeviceExchange::end(const torch::Tensor& loss, const torch::Tensor& error, const torch::Tensor& plain) {
   const torch::NoGradGuard no_grad;
   for (size_t k = 0; k < buckets_.size(); ++k)
     if (!buckets_[k].started) start(k);  // some of its parameters have no gradient
-  items_.zero_();
-  const auto own = items_.narrow(1, own_.from, own_.count());
-  own[0].copy_(loss);
-  own[1].copy_(error);
-  if (plain.defined()) own[2].copy_(plain);
+  if (own_.count() < items_.size(1)) items_.zero_();
+  std::vector<torch::Tensor> rows{loss, error};
+  if (plain.defined()) rows.push_back(plain.to(items_.dtype()));
+  items_.narrow(0, 0, static_cast<int64_t>(rows.size())).narrow(1, own_.from, own_.count()).copy_(torch::stack(rows));
   if (sum_->is_capturable()) sum_->start(items_);
 }
 

@@ -36,12 +36,13 @@ class DeviceExchange {
   void arrived(size_t k, const torch::Tensor& gradient);
   void start(size_t bucket);
 
-  // Gradients that travel together.
+  // Gradients that travel together, copied into one tensor by one kernel once all are there.
   struct Bucket {
     torch::Tensor numbers;
     int64_t n_parameters = 0;
-    int64_t n_missing = 0;
     bool started = false;
+    std::vector<torch::Tensor> arrived{};  // gradients of this step
+    std::vector<torch::Tensor> places{};   // where they go
   };
   std::vector<torch::Tensor> parameters_;
   Rows own_;

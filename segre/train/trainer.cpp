@@ -283,13 +283,14 @@ void Trainer::run_on_device(const StepInputs& inputs) {
 void Trainer::compute_on_device(const StepInputs& inputs) {
   on_device_->begin();
   torch::Tensor plain;
-  const ObjectiveValue value = evaluate_on_device(inputs, law_.at(inputs.u), plain);
+  drawn_ = law_.at(inputs.u);
+  const ObjectiveValue value = evaluate_on_device(inputs, drawn_, plain);
   on_device_->end(value.loss, value.error, plain);
 }
 
 void Trainer::apply_on_device(const StepInputs& inputs) {
   const bool all_plain = options_.evidence.kind == EvidenceKind::uniform;
-  finish_on_device(inputs, law_.at(inputs.u),
+  finish_on_device(inputs, drawn_,
                    {on_device_->loss(), on_device_->error(), all_plain ? torch::Tensor() : on_device_->plain(),
                     on_device_->gradients()});
 }

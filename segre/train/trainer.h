@@ -110,6 +110,7 @@ class Trainer {
   int64_t n_shards_;
   std::shared_ptr<ParameterExchange> exchange_;  // if ranks share the shards on the CPU
   std::unique_ptr<DeviceExchange> on_device_;    // if they share batches on CUDA
+  TimeLaw::Draw drawn_;                          // the times of the step before its exchange
   Adam adam_;
   torch::Tensor resident_;  // the dataset's labels on the device, if they fit
   torch::Tensor losses_;    // [kLossRing]
