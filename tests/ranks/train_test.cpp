@@ -139,7 +139,8 @@ TEST_F(TrainRanks, kills_at_random_moments_leave_no_trace_Slow) {
   int killed = 0;
   for (int k = 0; k < kills; ++k) {
     const int size = k % 3 == 2 ? 4 : 2;
-    Launched ranks(size, command, {concat("TORCHELASTIC_RESTART_COUNT=", k)});
+    // A launcher ends the others of a rank that died before it met them; here they have a few seconds.
+    Launched ranks(size, command, {concat("TORCHELASTIC_RESTART_COUNT=", k)}, /*seconds=*/12.0);
     std::this_thread::sleep_for(std::chrono::milliseconds(300 + random() % 2000));
     ranks.signal(static_cast<int>(random() % static_cast<unsigned>(size)), SIGKILL);
     for (const auto& result : ranks.wait()) killed += result.exit_code == -SIGKILL ? 1 : 0;

@@ -71,6 +71,19 @@ TEST(TreeSum, NodesMergeOnlyWithTheirSiblings) {
   EXPECT_TRUE(torch::equal(merged[1].sum[0], x[2] + x[3]));
 }
 
+// As those of two biases that are added to the same tensor.
+TEST(TreeSum, GradientsThatShareMemoryAreAddedOnce) {
+  std::vector<TreeNode> nodes;
+  for (int64_t k = 0; k < 4; ++k) {
+    const auto shared = torch::full({3}, static_cast<float>(k + 1));
+    const auto both = torch::full({2, 2}, static_cast<float>(10 * (k + 1)));
+    nodes.push_back({0, k, {shared, shared, both[0], both[1]}});
+  }
+  const auto sum = merge_nodes(std::move(nodes)).front().sum;
+  for (const size_t k : {0, 1}) EXPECT_TRUE(torch::equal(sum[k], torch::full({3}, 10.0f))) << sum[k];
+  for (const size_t k : {2, 3}) EXPECT_TRUE(torch::equal(sum[k], torch::full({2}, 100.0f))) << sum[k];
+}
+
 TEST(TreeSum, WhatNoLeafHasStaysUndefined) {
   const auto merged = merge_nodes({{0, 0, {torch::ones({2}), {}}}, {0, 1, {torch::ones({2}), {}}}});
   ASSERT_EQ(merged.size(), 1U);
