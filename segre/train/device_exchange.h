@@ -36,7 +36,7 @@ class DeviceExchange {
   void arrived(size_t k, const torch::Tensor& gradient);
   void start(size_t bucket);
 
-  // Gradients that travel together, copied into one tensor by one kernel once all are there.
+  // Gradients that travel together, copied into one tensor once all are there.
   struct Bucket {
     torch::Tensor numbers;
     int64_t n_parameters = 0;
