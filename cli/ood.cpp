@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/ranks.h"
 #include "segre/core/text.h"
 #include "segre/core/work_display.h"
 #include "segre/io/output.h"
@@ -32,9 +34,10 @@ struct OodArguments {
 
 constexpr size_t kHelpWidth = 100;
 
-void ood(const OodArguments& arguments) {
+void ood(const OodArguments& arguments, const std::shared_ptr<Ranks>& ranks) {
   const fs::path plotly = plotly_file();
-  NewOutputFolder out("--out", arguments.out);
+  std::optional<NewOutputFolder> out;
+  if (ranks->is_first()) out.emplace("--out", arguments.out);
   const DetectOptions options{.inside = arguments.inside,
                               .outside = arguments.outside,
                               .train = arguments.train,
@@ -45,10 +48,11 @@ void ood(const OodArguments& arguments) {
                               .inside_called = "--inside",
                               .outside_called = "--outside",
                               .train_called = "--train"};
-  const LoadedRun run = load_named(arguments.run, arguments.device, arguments.checkpoint);
+  const LoadedRun run = load_named(ranks, arguments.run, arguments.device, arguments.checkpoint);
   const OutsideReport report = with_progress(
       [&](const WorkCallbacks& callbacks) { return detect_outside(run, arguments.run, options, callbacks); });
-  out.write([&](const fs::path& folder) { write_outside_report(folder, report, plotly); });
+  if (!out) return;
+  out->write([&](const fs::path& folder) { write_outside_report(folder, report, plotly); });
   std::cout << aligned(auroc_table(report.results)) << std::flush;
   std::cerr << verdict(report.results) << '\n'
             << report.how_recommended << "\nwrote " << arguments.out << ": report.html, auroc.csv, scores.csv"
@@ -89,7 +93,7 @@ void add_ood(CLI::App& app, Context& /*context*/) {
       "Example, after 'segre data fetch NAME --to data' for mnist and omniglot:\n  segre ood models/mnist --inside "
       "'idx:data/t10k-images-idx3-ubyte.gz?pad=2' \\\n"
       "  --outside 'omniglot:data/images_background_small1.zip?pad=2' --out ood");
-  command->callback([arguments] { ood(*arguments); });
+  command->callback([arguments] { over_ranks([&](const auto& ranks) { ood(*arguments, ranks); }); });
 }
 
 }  // namespace segre::cli

@@ -16,8 +16,8 @@ namespace segre::cli {
 namespace {
 
 // Commands that share their work between ranks, or describe them.
-constexpr const char* kOverRanks[] = {"train",      "sample",   "complete", "predict",
-                                      "likelihood", "outliers", "evaluate", "doctor"};
+constexpr const char* kOverRanks[] = {"train",    "sample", "complete", "predict", "likelihood",
+                                      "outliers", "ood",    "evaluate", "doctor"};
 
 // Discards everything written to it.
 class Nowhere final : public std::streambuf {

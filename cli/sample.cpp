@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/label_output.h"
 #include "cli/options.h"
+#include "cli/parts_output.h"
 #include "cli/ranks.h"
 #include "cli/set_option.h"
 #include "segre/config/kinds.h"
@@ -36,7 +37,8 @@ struct SampleArguments {
 
 void check_numbers(LabelFormat format, const SampleArguments& arguments, const Space& space) {
   if (!arguments.numbers) return;
-  if (format != LabelFormat::csv) fail_input("--numbers: only .csv files can hold numbers; --out is ", arguments.out);
+  const bool holds = format == LabelFormat::csv || (format == LabelFormat::maps && space.layout() != Layout::image);
+  if (!holds) fail_input("--numbers: only .csv files can hold numbers; --out is ", arguments.out);
   for (int64_t i = 0; i < space.n_variables(); ++i)
     if (space.bins(i) != nullptr) return;
   fail_input("--numbers: the model of ", arguments.run,
@@ -72,30 +74,67 @@ void report(const SampleRunResult& result, const LoadedRun& run, int64_t n_sampl
               << known->value << " (0 is best; exact samples give " << known->floor << " on average)\n";
 }
 
+// Where samples go: one file that rank 0 writes, or a folder that all ranks write.
+class SampleOutput {
+ public:
+  SampleOutput(const std::shared_ptr<Ranks>& ranks, const std::string& name)
+      : name_(name), format_(label_format("--out", name)) {
+    if (format_ == LabelFormat::maps) {
+      folder_.emplace(ranks, "--out", name);
+    } else {
+      file_.emplace(*ranks, "--out", name);
+    }
+  }
+  LabelFormat format() const { return format_; }
+  void check(const Space& space, int64_t count) const {
+    if (file_) check_label_format(format_, "--out", name_, space, count);
+  }
+  SampleRunResult fill(const LoadedRun& run, uint64_t seed, int64_t count, const torch::Tensor& given,
+                       const std::optional<RandomStream>& numbers) {
+    const Space& space = run.model.space();
+    const SampleOptions& options = run.experiment.sample;
+    SampleRunResult result;
+    if (folder_) {
+      const auto draw = [&](const PartsOutput::Add& add) {
+        result = with_progress([&](const WorkCallbacks& callbacks) {
+          return sample_parts(run, options, seed, count, PartsOutput::blocks_per_part(space), add, callbacks, given);
+        });
+      };
+      folder_->write(space, draw, numbers);
+    } else {
+      const auto draw = [&](const LabelOutput::Add& add) {
+        const auto use = [&](const torch::Tensor& labels, int64_t) { add(labels); };
+        result = with_progress([&](const WorkCallbacks& callbacks) {
+          return sample_run(run, options, seed, count, use, callbacks, given);
+        });
+      };
+      file_->write(space, count, draw, /*per_row=*/0, numbers);
+    }
+    return result;
+  }
+
+ private:
+  std::string name_;
+  LabelFormat format_;
+  std::optional<LabelOutput> file_;
+  std::optional<PartsOutput> folder_;
+};
+
 void sample(const SampleArguments& arguments, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
-  LabelOutput output(*ranks, "--out", arguments.out);
+  SampleOutput output(ranks, arguments.out);
   LoadedRun run = load_named(ranks, arguments.run, arguments.device, arguments.checkpoint);
   apply_options(arguments, run.experiment);
   const SamplerKind& sampler = sampler_kind(run.experiment.sample.sampler);
   require_used(command, "--steps", !sampler.adaptive(), "--sampler " + sampler.name);
   require_used(command, "--tolerance", sampler.adaptive(), "--sampler " + sampler.name);
   const Space& space = run.model.space();
-  check_label_format(output.format(), "--out", arguments.out, space, arguments.count);
+  output.check(space, arguments.count);
   check_numbers(output.format(), arguments, space);
   const auto seed = static_cast<uint64_t>(run.experiment.seed);
   const auto given = arguments.given.empty() ? torch::Tensor() : parse_labels(space, arguments.given, "--given");
   std::optional<RandomStream> numbers;
   if (arguments.numbers) numbers = RandomStream(seed, Purpose::bin_values);
-  SampleRunResult result;
-  const auto fill = [&](const LabelOutput::Add& add) {
-    result = with_progress([&](const WorkCallbacks& callbacks) {
-      return sample_run(
-          run, run.experiment.sample, seed, arguments.count, [&](const torch::Tensor& labels, int64_t) { add(labels); },
-          callbacks, given);
-    });
-  };
-  output.write(space, arguments.count, fill, /*per_row=*/0, numbers);
-  report(result, run, arguments.count);
+  report(output.fill(run, seed, arguments.count, given, numbers), run, arguments.count);
 }
 
 }  // namespace
@@ -107,8 +146,8 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   command->add_option("--count", arguments->count, "samples to draw")->required()->check(CLI::Range(int64_t{1}, kMost));
   command
       ->add_option("--out", arguments->out,
-                   "FILE.csv, FILE.npy, FILE.png (a grid of images), a folder (one label map each), or - for CSV on "
-                   "standard output")
+                   "FILE.csv, FILE.npy, FILE.png (a grid of images), a folder (a label map of each image; of a table, "
+                   "CSV files in parts and index.csv), or - for CSV on standard output")
       ->required();
   command->add_option("--seed", arguments->seed, "seed; sample k depends only on it and k");
   command->add_option("--given", arguments->given,

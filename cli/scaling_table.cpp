@@ -27,7 +27,7 @@ void print_part(std::ostream& out, const std::string& name, const std::string& t
 }
 
 void print_row(std::ostream& out, const std::vector<std::string>& cells) {
-  static constexpr int kWidths[] = {7, 8, 9, 9, 9, 9, 9, 9, 8, 8, 10, 10};
+  static constexpr int kWidths[] = {7, 8, 9, 9, 9, 9, 9, 9, 8, 8, 10};
   for (size_t k = 0; k < std::size(kWidths); ++k) out << std::setw(kWidths[k]) << cells[k];
   out << "  " << cells.back() << '\n';
 }
@@ -36,7 +36,7 @@ void print_row(std::ostream& out, const ScalingRow& row) {
   print_row(out,
             {std::to_string(row.ranks), std::to_string(row.items), ms(row.compute), ms(row.in_node),
              ms(row.between_nodes), ms(row.exposed), ms(row.step), plain_digits(row.items_per_second, 3),
-             percent(row.strong), percent(row.weak), bytes(row.memory), bytes(row.whole_memory), name_of(row.bound)});
+             percent(row.strong), percent(row.weak), bytes(row.memory), name_of(row.bound)});
 }
 
 // As --assume takes them.
@@ -76,11 +76,12 @@ void print_scaling(std::ostream& out, const StepWork& work, Machine machine, con
                    const std::vector<int64_t>& ranks) {
   const auto parameters = static_cast<double>(work.cost.n_parameters);
   print_part(out, "scaling",
-             concat("a model, not a measurement; times in ms per step of ", work.batch, " items in all; each way, ",
-                    bytes(work.sent_bytes_per_number * parameters),
-                    " of gradients or weights are exchanged; strong: this batch is divided, weak: every rank has one"));
+             concat("a model, not a measurement; times in ms per step of ", work.batch, " items in all; ",
+                    bytes(work.sent_bytes_per_number * parameters), " of gradients and ",
+                    bytes(work.bytes_per_number * parameters),
+                    " of weights are exchanged; strong: this batch is divided, weak: every rank has one"));
   print_row(out, {"ranks", "items", "compute", "in node", "between", "exposed", "step", "items/s", "strong", "weak",
-                  "memory", "unshared", "bound by"});
+                  "memory", "bound by"});
   std::vector<Bound> bounds;
   for (const int64_t count : ranks) {
     const ScalingRow row = plan_scaling(work, machine, count);

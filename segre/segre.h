@@ -25,7 +25,7 @@
 #include "segre/core/work_display.h"
 
 // gives: Space (which variables, how many labels each), and per-variable operations on [*, S] tensors
-#include "segre/ranks/device_sum.h"
+#include "segre/ranks/device_ranks.h"
 #include "segre/ranks/failure.h"
 #include "segre/ranks/join.h"
 #include "segre/ranks/launch.h"

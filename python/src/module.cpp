@@ -14,6 +14,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The C++ library behind the package segre; use the package.";
   nanobind::set_leak_warnings(false);  // torch keeps what the main program defines until the very end
   segre::keep_freed_memory();
+  segre::avoid_hidden_tiles();
   segre::python::send_log_to_python(/*redraws=*/false);
   segre::python::register_errors();
   m.def("release", &segre::release);

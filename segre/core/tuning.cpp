@@ -1,8 +1,12 @@
 #include "segre/core/tuning.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <fenv.h>
 #include <malloc.h>
 
+#include <cstdlib>
 #include <mutex>
 
 #include "segre/core/one_thread.h"
@@ -41,8 +45,24 @@ void keep_freed_memory() {
   mallopt(M_TRIM_THRESHOLD, kKeepBelow);
 }
 
+bool hides_tiles() {
+#ifdef __x86_64__
+  constexpr unsigned kTiles = 1U << 24;  // of leaf 7, register EDX: AMX-TILE
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTiles) == 0) return false;
+  return __get_cpuid_count(0x1D, 0, &a, &b, &c, &d) == 0 || a == 0;  // EAX: the number of ways to use them
+#else
+  return false;
+#endif
+}
+
+void avoid_hidden_tiles() {
+  if (hides_tiles()) ::setenv("ONEDNN_MAX_CPU_ISA", "AVX10_1_512", /*overwrite=*/0);
+}
+
 void tune_process() {
   keep_freed_memory();
+  avoid_hidden_tiles();
   at::globalContext().setFlushDenormal(true);
   set_threads(at::get_num_threads());
   at::set_num_threads(1);

@@ -11,6 +11,7 @@ namespace segre {
 ///   make products several times slower;
 /// - segre's own threads (parallel_for), which sleep while they wait, share the work; LibTorch's loops stay on the
 ///   calling thread, since OpenMP's threads spin and wait for each other, which is many times slower on a busy machine;
+/// - on virtual machines that hide the tiles of AMX, oneDNN does without: see avoid_hidden_tiles;
 /// - convolutions in float32 do not round their inputs to TF32: likelihoods differentiate them.
 /// The library itself never changes such settings.
 void tune_process();
@@ -32,5 +33,13 @@ class TunedThread {
 
 /// The part of tune_process that concerns freed memory.
 void keep_freed_memory();
+
+/// Whether the processor is said to have AMX, whose tiles are not described: some virtual machines pass on the flags but
+/// not leaf 0x1D of CPUID. oneDNN, which LibTorch uses for products of bfloat16, then ends the process by SIGILL.
+bool hides_tiles();
+
+/// Lets oneDNN do without AMX if it would end the process (ONEDNN_MAX_CPU_ISA, unless that is set). Call it before the
+/// first product and while there is one thread.
+void avoid_hidden_tiles();
 
 }  // namespace segre

@@ -23,8 +23,8 @@ void declare_machine_keys(ConfigSchema& schema, Machine& m) {
   schema.number("node_latency", &m.node_latency, kSeconds, Later::free, "seconds of a message within a node");
   schema.number("wire_latency", &m.wire_latency, kSeconds, Later::free, "seconds of a message between nodes");
   schema.number("bucket_bytes", &m.bucket_bytes, kRates, Later::free, "gradients sent at a time");
-  schema.number("overlap", &m.overlap, {0, 1}, Later::free, "share of the buckets sent during the backward pass");
-  schema.flag("shared", &m.shared, Later::free, "moments and averages are shared out over the ranks");
+  schema.number("last_bytes", &m.last_bytes, kRates, Later::free, "gradients sent when the backward pass has ended");
+  schema.number("overlap", &m.overlap, {0, 1}, Later::free, "share of the others sent during the backward pass");
 }
 
 const std::vector<MeasuredSpeed>& measured_speeds() {

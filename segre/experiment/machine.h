@@ -29,8 +29,8 @@ struct Machine {
   double node_latency = 5e-6;   ///< seconds before a message arrives within a node
   double wire_latency = 15e-6;  ///< and in another
   double bucket_bytes = 25e6;   ///< gradients are sent in parts of this size (the default of PyTorch's DDP)
-  double overlap = 1.0;         ///< share of the buckets but the last that are sent during the backward pass
-  bool shared = false;          ///< moments and averages are shared out over the ranks, not kept by all
+  double last_bytes = 4e6;      ///< but for the last part, which fills when the backward pass ends
+  double overlap = 1.0;         ///< share of the others that are sent during the backward pass
 };
 
 /// Products of float32 numbers per second, for networks that do not compute in bfloat16 (data sheet of the H200).

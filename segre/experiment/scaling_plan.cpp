@@ -11,7 +11,7 @@ constexpr double kBackward = 2.0 / 3.0;  // of the compute: two products for eac
 constexpr double kEfficient = 0.9;       // at least this share of the time is compute where compute is the bound
 constexpr double kFloat = 4.0;           // bytes
 constexpr double kUpdateBytes = 36.0;    // read and written per parameter: weight, two moments, average, gradient, copy
-constexpr double kStateBytes = 12.0;     // kept per parameter: two moments and the average
+constexpr double kStateBytes = 12.0;     // kept per parameter by one rank: two moments and the average
 constexpr double kPathRows = 10.0;       // rows of S floats per item: noise, path, softmax, logits, their gradients
 
 struct Nodes {
@@ -24,8 +24,12 @@ Nodes nodes_of(const Machine& machine, int64_t ranks) {
   return {node, (ranks + node - 1) / node};
 }
 
-double parameter_bytes(const StepWork& work) {
+// Of all parameters, on their way to the ranks that update them and back.
+double gradient_bytes(const StepWork& work) {
   return work.sent_bytes_per_number * static_cast<double>(work.cost.n_parameters);
+}
+double weight_bytes(const StepWork& work) {
+  return work.bytes_per_number * static_cast<double>(work.cost.n_parameters);
 }
 
 double others(int64_t n) { return static_cast<double>(n - 1) / static_cast<double>(n); }
@@ -42,13 +46,16 @@ struct Way {
   double seconds() const { return in_node + between_nodes; }
 };
 
-Way one_way(const StepWork& work, const Machine& machine, int64_t ranks, double n_messages) {
+SentBytes sent_one_way(double bytes, const Nodes& nodes) {
+  return {others(nodes.ranks) * bytes, others(nodes.count) * bytes / static_cast<double>(nodes.ranks)};
+}
+
+Way one_way(double bytes, const Machine& machine, int64_t ranks, double n_messages) {
   const Nodes nodes = nodes_of(machine, ranks);
-  const SentBytes both = sent_bytes(work, machine, ranks);
+  const SentBytes sent = sent_one_way(bytes, nodes);
   const double near = n_messages * rounds(nodes.ranks) * machine.node_latency;
   const double far = n_messages * rounds(nodes.count) * machine.wire_latency;
-  return {0.5 * both.in_node / machine.node_bandwidth + near, 0.5 * both.between_nodes / machine.wire_bandwidth + far,
-          near + far};
+  return {sent.in_node / machine.node_bandwidth + near, sent.between_nodes / machine.wire_bandwidth + far, near + far};
 }
 
 struct StepTime {
@@ -62,22 +69,24 @@ struct StepTime {
 StepTime time_step(const StepWork& work, const Machine& machine, int64_t ranks, int64_t items) {
   const double passes = static_cast<double>(items) * work.cost.training_flops / (machine.share * machine.peak_flops) +
                         static_cast<double>(work.n_layers) * machine.layer_seconds;
-  const double updated = static_cast<double>(work.cost.n_parameters) / static_cast<double>(machine.shared ? ranks : 1);
-  const double n_buckets = std::max(1.0, std::ceil(parameter_bytes(work) / machine.bucket_bytes));
-  const Way there = one_way(work, machine, ranks, n_buckets);
-  const Way back = one_way(work, machine, ranks, machine.shared ? 1.0 : n_buckets);
-  // Weights that another rank updates come back after that; sums that every rank forms need not wait.
-  const double early = there.seconds() + (machine.shared ? 0.0 : back.seconds());
-  const double hidden = std::min(machine.overlap * (1.0 - 1.0 / n_buckets) * early, kBackward * passes);
+  const double updated = static_cast<double>(work.cost.n_parameters) / static_cast<double>(ranks);
+  const double n_buckets = std::max(1.0, std::ceil(gradient_bytes(work) / machine.bucket_bytes));
+  const Way there = one_way(gradient_bytes(work), machine, ranks, n_buckets);
+  const Way back = one_way(weight_bytes(work), machine, ranks, n_buckets);
+  const double last = std::min(1.0, machine.last_bytes / gradient_bytes(work));
+  // Weights come back only once they are updated, which needs the norm of all gradients.
+  const double hidden = std::min(machine.overlap * (1.0 - last) * there.seconds(), kBackward * passes);
   const Way exchange{there.in_node + back.in_node, there.between_nodes + back.between_nodes,
                      there.latency + back.latency};
   return {passes + updated * kUpdateBytes / machine.memory_bandwidth, exchange, exchange.seconds() - hidden};
 }
 
-double memory_of(const StepWork& work, int64_t items, int64_t owners) {
+double memory_of(const StepWork& work, int64_t ranks, int64_t items) {
   const double of_item = work.bytes_per_number * static_cast<double>(work.cost.n_saved) + work.path_bytes;
-  const double copy = work.bytes_per_number < kFloat ? work.bytes_per_number : 0.0;  // of the weights, to compute with
-  const double of_parameter = kFloat + copy + work.bytes_per_number + kStateBytes / static_cast<double>(owners);
+  const double buckets = ranks > 1 ? std::max(work.sent_bytes_per_number, work.bytes_per_number) : 0.0;
+  const double masters = work.bytes_per_number < kFloat ? kFloat : 0.0;  // of weights that are rounded to compute with
+  const double of_parameter =
+      2.0 * work.bytes_per_number + buckets + (masters + kStateBytes) / static_cast<double>(ranks);
   return static_cast<double>(items) * of_item + static_cast<double>(work.cost.n_parameters) * of_parameter;
 }
 
@@ -112,9 +121,7 @@ StepWork step_work(const Experiment& experiment, const Space& space, const NetOu
 }
 
 SentBytes sent_bytes(const StepWork& work, const Machine& machine, int64_t ranks) {
-  const Nodes nodes = nodes_of(machine, ranks);
-  const double bytes = parameter_bytes(work);
-  return {2.0 * others(nodes.ranks) * bytes, 2.0 * others(nodes.count) * bytes / static_cast<double>(nodes.ranks)};
+  return sent_one_way(gradient_bytes(work) + weight_bytes(work), nodes_of(machine, ranks));
 }
 
 std::string name_of(Bound bound) {
@@ -137,11 +144,10 @@ ScalingRow plan_scaling(const StepWork& work, const Machine& machine, int64_t ra
                  .items_per_second = static_cast<double>(work.batch) / time.seconds(),
                  .strong = alone / (R * time.seconds()),
                  .weak = alone / time_step(work, machine, ranks, work.batch).seconds(),
-                 .memory = memory_of(work, items, ranks),
-                 .whole_memory = memory_of(work, items, 1),
+                 .memory = memory_of(work, ranks, items),
                  .bound = bound_of(time, alone / R)};
   if (ranks > work.n_shards) row.bound = Bound::shards;
-  if ((machine.shared ? row.memory : row.whole_memory) > machine.memory) row.bound = Bound::memory;
+  if (row.memory > machine.memory) row.bound = Bound::memory;
   return row;
 }
 

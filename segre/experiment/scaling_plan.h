@@ -8,7 +8,9 @@
 //   compute   items FLOPs / (share peak) + layers layer_seconds, then the optimiser's pass over the parameters
 //   exchange  gradients are summed and the new weights given to everyone: each way, a rank sends (R - 1)/R of their
 //             bytes, first halves within its node, then between nodes, in log2 R messages per bucket
-//   exposed   the exchange without what hides behind the backward pass, two thirds of the compute
+//   exposed   the exchange without the gradients that hide behind the backward pass, two thirds of the compute
+//   memory    activations; weights to compute with, gradients and the buffers of the exchange; a rank's part of float32
+//             weights, moments and averages
 //
 // Compute and exposed exchange make a step. Measured step times are in docs/scaling.md, next to what this says of them.
 
@@ -20,7 +22,7 @@ struct StepWork {
   int64_t n_layers = 1;
   int64_t batch = 1;            ///< items, over all ranks
   int64_t n_shards = 1;         ///< parts of the batch, the most ranks that have something to do; its items on GPUs
-  double bytes_per_number = 2;  ///< of activations and gradients: 2 in bfloat16, 4 in float32
+  double bytes_per_number = 2;  ///< of activations, gradients and weights to compute with: 2 in bfloat16, 4 in float32
   double sent_bytes_per_number = 2;  ///< of gradients on their way (train.reduce)
   double path_bytes = 0;             ///< of one item besides its activations
 };
@@ -34,7 +36,7 @@ struct SentBytes {
   double between_nodes;
 };
 
-/// Both ways of the exchange, 2 (R - 1)/R of the parameters' bytes in all if nodes are full.
+/// Both ways of the exchange: (R - 1)/R of the bytes of gradients and weights in all if nodes are full.
 SentBytes sent_bytes(const StepWork& work, const Machine& machine, int64_t ranks);
 
 /// What keeps a number of ranks from being faster.
@@ -60,10 +62,9 @@ struct ScalingRow {
   double exposed;        ///< the part of both that nothing hides
   double step;
   double items_per_second;
-  double strong;        ///< efficiency, 1 at best: one rank's time for the batch, divided by ranks * step
-  double weak;          ///< the same if every rank has a whole batch
-  double memory;        ///< with moments and averages shared out over the ranks
-  double whole_memory;  ///< with all of them on every rank
+  double strong;  ///< efficiency, 1 at best: one rank's time for the batch, divided by ranks * step
+  double weak;    ///< the same if every rank has a whole batch
+  double memory;
   Bound bound;
 };
 

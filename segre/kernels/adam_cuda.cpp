@@ -53,19 +53,16 @@ void adam_cuda_(const std::vector<AdamSegment>& segments, const torch::Tensor& n
   });
 }
 
-torch::Tensor squared_norm(const std::vector<AdamSegment>& segments) {
+void squared_norm(const std::vector<AdamSegment>& segments, const torch::Tensor& total) {
   int n_blocks = 0;
   for_each_table(segments, [&](const SegmentTable& table) { n_blocks += table.n_blocks; });
-  const auto options = segments.front().weight.options();
-  const auto partial = torch::empty({n_blocks}, options);
-  const auto total = torch::empty({1}, options);
+  const auto partial = torch::empty({n_blocks}, total.options());
   float* at = partial.data_ptr<float>();
   for_each_table(segments, [&](const SegmentTable& table) {
     check(launch_squares(table, at, stream_of(partial)));
     at += table.n_blocks;
   });
   check(launch_total(partial.data_ptr<float>(), n_blocks, total.data_ptr<float>(), stream_of(partial)));
-  return total;
 }
 
 #else
@@ -75,7 +72,9 @@ void adam_cuda_(const std::vector<AdamSegment>& /*segments*/, const torch::Tenso
   fail("this build of segre has no CUDA");
 }
 
-torch::Tensor squared_norm(const std::vector<AdamSegment>& /*segments*/) { fail("this build of segre has no CUDA"); }
+void squared_norm(const std::vector<AdamSegment>& /*segments*/, const torch::Tensor& /*total*/) {
+  fail("this build of segre has no CUDA");
+}
 
 #endif
 

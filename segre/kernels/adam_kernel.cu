@@ -12,6 +12,7 @@ values. Definition: kernels::adam_plain_; tests/kernels/adam_cuda_test.cpp compa
 #include <cstdint>
 
 #include "segre/kernels/adam_segments.h"
+#include "segre/kernels/cuda_parts.cuh"
 
 namespace segre::kernels {
 namespace {
@@ -21,21 +22,6 @@ constexpr int kThreads = 256;
 __device__ float load_gradient(const SegmentPointers& s, int64_t i) {
   return s.gradient_is_bf16 ? __bfloat162float(static_cast<const __nv_bfloat16*>(s.gradient)[i])
                             : static_cast<const float*>(s.gradient)[i];
-}
-
-// The segment that `block` belongs to; first_block is ascending.
-__device__ int find_segment(const SegmentTable& table, int block) {
-  int low = 0;
-  int high = table.count - 1;
-  while (low < high) {
-    const int middle = (low + high + 1) / 2;
-    if (table.first_block[middle] <= block) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
 }
 
 // The numbers of a step, see kernels::adam_numbers.
@@ -67,34 +53,28 @@ __device__ void update_one(const SegmentPointers& s, const StepNumbers& step, fl
 // Four numbers in one access each.
 constexpr int kPack = 4;
 
-__device__ float4 load_gradients(const SegmentPointers& s, int64_t i) {
-  if (!s.gradient_is_bf16) return *reinterpret_cast<const float4*>(static_cast<const float*>(s.gradient) + i);
-  const auto* at = static_cast<const __nv_bfloat16*>(s.gradient) + i;
-  const uint2 raw = *reinterpret_cast<const uint2*>(at);
-  return make_float4(__uint_as_float(raw.x << 16), __uint_as_float(raw.x & 0xffff0000u), __uint_as_float(raw.y << 16),
-                     __uint_as_float(raw.y & 0xffff0000u));
-}
-
-__device__ void store_shadow(const SegmentPointers& s, int64_t i, const float4& w) {
-  const __nv_bfloat162 low = __floats2bfloat162_rn(w.x, w.y);
-  const __nv_bfloat162 high = __floats2bfloat162_rn(w.z, w.w);
-  *reinterpret_cast<uint2*>(static_cast<__nv_bfloat16*>(s.shadow) + i) =
-      make_uint2(*reinterpret_cast<const unsigned*>(&low), *reinterpret_cast<const unsigned*>(&high));
+__device__ void load_gradients(const SegmentPointers& s, int64_t i, float (&g)[kPack]) {
+  if (s.gradient_is_bf16) {
+    cuda::load<cuda::bf16, kPack>(static_cast<const cuda::bf16*>(s.gradient) + i).unpack(g);
+  } else {
+    cuda::load<float, kPack>(static_cast<const float*>(s.gradient) + i).unpack(g);
+  }
 }
 
 __device__ void update_pack(const SegmentPointers& s, const StepNumbers& step, float scale, int64_t i) {
-  const float4 g = load_gradients(s, i);
-  auto* m_at = reinterpret_cast<float4*>(s.m + i);
-  auto* v_at = reinterpret_cast<float4*>(s.v + i);
-  auto* w_at = reinterpret_cast<float4*>(s.weight + i);
-  auto* average_at = reinterpret_cast<float4*>(s.average + i);
-  float4 m = *m_at, v = *v_at, w = *w_at, average = *average_at;
-  step.update(g.x * scale, m.x, v.x, w.x, average.x);
-  step.update(g.y * scale, m.y, v.y, w.y, average.y);
-  step.update(g.z * scale, m.z, v.z, w.z, average.z);
-  step.update(g.w * scale, m.w, v.w, w.w, average.w);
-  *m_at = m, *v_at = v, *w_at = w, *average_at = average;
-  if (s.shadow != nullptr) store_shadow(s, i, w);
+  float g[kPack], m[kPack], v[kPack], w[kPack], average[kPack];
+  load_gradients(s, i, g);
+  cuda::load<float, kPack>(s.m + i).unpack(m);
+  cuda::load<float, kPack>(s.v + i).unpack(v);
+  cuda::load<float, kPack>(s.weight + i).unpack(w);
+  cuda::load<float, kPack>(s.average + i).unpack(average);
+#pragma unroll
+  for (int k = 0; k < kPack; ++k) step.update(g[k] * scale, m[k], v[k], w[k], average[k]);
+  cuda::store_numbers(s.m + i, m);
+  cuda::store_numbers(s.v + i, v);
+  cuda::store_numbers(s.weight + i, w);
+  cuda::store_numbers(s.average + i, average);
+  if (s.shadow != nullptr) cuda::store_numbers(static_cast<cuda::bf16*>(s.shadow) + i, w);
 }
 
 __device__ bool in_packs(const SegmentPointers& s) {
@@ -106,7 +86,7 @@ __device__ bool in_packs(const SegmentPointers& s) {
 
 __global__ void adam_kernel(const SegmentTable table, const float* numbers, const float* scale, const float* go) {
   if (*go == 0.0f) return;
-  const int at = find_segment(table, static_cast<int>(blockIdx.x));
+  const int at = cuda::find_segment(table.first_block, table.count, static_cast<int>(blockIdx.x));
   const SegmentPointers s = table.segment[at];
   const int64_t first = static_cast<int64_t>(blockIdx.x - table.first_block[at]) * kElementsPerBlock;
   const int64_t last = min(first + kElementsPerBlock, s.count);
@@ -128,7 +108,7 @@ __device__ float block_sum(float x) {
 }
 
 __global__ void squares_kernel(const SegmentTable table, float* partial) {
-  const int at = find_segment(table, static_cast<int>(blockIdx.x));
+  const int at = cuda::find_segment(table.first_block, table.count, static_cast<int>(blockIdx.x));
   const SegmentPointers s = table.segment[at];
   const int64_t first = static_cast<int64_t>(blockIdx.x - table.first_block[at]) * kElementsPerBlock;
   const int64_t last = min(first + kElementsPerBlock, s.count);

@@ -40,7 +40,7 @@ struct AdamSegment {
 void adam_cuda_(const std::vector<AdamSegment>& segments, const torch::Tensor& numbers,
                 const torch::Tensor& gradient_scale, const torch::Tensor& go);
 
-/// Sum of squares of all gradients on CUDA, in a fixed order: float32 [1].
-torch::Tensor squared_norm(const std::vector<AdamSegment>& segments);
+/// Sum of squares of all gradients on CUDA, in a fixed order, into `total`: float32 [1].
+void squared_norm(const std::vector<AdamSegment>& segments, const torch::Tensor& total);
 
 }  // namespace segre::kernels

@@ -16,7 +16,7 @@ namespace segre::kernels::cuda {
 
 using bf16 = __nv_bfloat16;
 
-/// V consecutive numbers of type T: 4 or 8 float, 8 bf16, or a single number.
+/// V consecutive numbers of type T: 4 or 8 float, 4 or 8 bf16, or a single number.
 template <class T, int V>
 struct Pack;
 
@@ -61,29 +61,43 @@ struct Pack<bf16, 1> {
   __device__ void pack(const float (&from)[1]) { raw = __float2bfloat16_rn(from[0]); }
 };
 
+// A bfloat16 is the upper half of a float32; the first of a pair is in the lower half of the word.
+__device__ inline void split_pair(unsigned word, float& first, float& second) {
+  first = __uint_as_float(word << 16);
+  second = __uint_as_float(word & 0xffff0000u);
+}
+__device__ inline unsigned join_pair(float first, float second) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+template <>
+struct Pack<bf16, 4> {
+  uint2 raw;
+  __device__ void unpack(float (&to)[4]) const {
+    split_pair(raw.x, to[0], to[1]);
+    split_pair(raw.y, to[2], to[3]);
+  }
+  __device__ void pack(const float (&from)[4]) {
+    raw.x = join_pair(from[0], from[1]);
+    raw.y = join_pair(from[2], from[3]);
+  }
+};
+
 template <>
 struct Pack<bf16, 8> {
   uint4 raw;
-  // A bfloat16 is the upper half of a float32; the first of a pair is in the lower half of the word.
-  __device__ static void split(unsigned word, float& first, float& second) {
-    first = __uint_as_float(word << 16);
-    second = __uint_as_float(word & 0xffff0000u);
-  }
-  __device__ static unsigned join(float first, float second) {
-    const __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
-    return *reinterpret_cast<const unsigned*>(&pair);
-  }
   __device__ void unpack(float (&to)[8]) const {
-    split(raw.x, to[0], to[1]);
-    split(raw.y, to[2], to[3]);
-    split(raw.z, to[4], to[5]);
-    split(raw.w, to[6], to[7]);
+    split_pair(raw.x, to[0], to[1]);
+    split_pair(raw.y, to[2], to[3]);
+    split_pair(raw.z, to[4], to[5]);
+    split_pair(raw.w, to[6], to[7]);
   }
   __device__ void pack(const float (&from)[8]) {
-    raw.x = join(from[0], from[1]);
-    raw.y = join(from[2], from[3]);
-    raw.z = join(from[4], from[5]);
-    raw.w = join(from[6], from[7]);
+    raw.x = join_pair(from[0], from[1]);
+    raw.y = join_pair(from[2], from[3]);
+    raw.z = join_pair(from[4], from[5]);
+    raw.w = join_pair(from[6], from[7]);
   }
 };
 
@@ -99,6 +113,29 @@ __device__ inline Pack<T, V> load(const T* at) {
 template <class T, int V>
 __device__ inline void store(T* at, const Pack<T, V>& pack) {
   *reinterpret_cast<decltype(Pack<T, V>::raw)*>(at) = pack.raw;
+}
+
+/// Packs V numbers and stores them.
+template <class T, int V>
+__device__ inline void store_numbers(T* at, const float (&x)[V]) {
+  Pack<T, V> pack;
+  pack.pack(x);
+  store(at, pack);
+}
+
+/// The tensor that `block` works on, of `count`, in a launch over many; first_block [count] is ascending.
+__device__ inline int find_segment(const int* first_block, int count, int block) {
+  int low = 0;
+  int high = count - 1;
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (first_block[middle] <= block) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
 }
 
 /// The thread's share in a block that works on rows of `channels` numbers: V of them, starting at `channel`, in rows

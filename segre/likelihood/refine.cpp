@@ -6,47 +6,10 @@
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
 #include "segre/core/rng.h"
-#include "segre/flow/shared_rows.h"
+#include "segre/likelihood/score_items.h"
 
 namespace segre {
 namespace {
-
-// Items and the ranks that score them together.
-struct ItemsOfRanks {
-  torch::Tensor labels;  // [K, n]
-  std::shared_ptr<Ranks> ranks;
-
-  int64_t count() const { return labels.size(0); }
-};
-
-// What `score` finds of all items, [K, width] float64: each rank scores its share, `part` items at a time.
-template <class Score>
-torch::Tensor score_items(const ItemsOfRanks& items, int64_t part, int64_t width, const OnProgress& on_progress,
-                          Score&& score) {
-  const SharedRows rows(items.ranks, items.count());
-  const auto own = items.labels.slice(0, rows.own().from, rows.own().to);
-  std::vector<torch::Tensor> found{torch::empty({0, width}, torch::kFloat64)};
-  for (int64_t first = 0; first < own.size(0); first += part) {
-    found.push_back(score(own.slice(0, first, first + part)));
-    const int64_t done = std::min(own.size(0), first + part);
-    if (on_progress) on_progress(done * items.count() / own.size(0), items.count());  // others are as far
-  }
-  return rows.gather(torch::cat(found));
-}
-
-// Scores as columns that ranks exchange, and back: log_p, std_error and cells, if there are any.
-constexpr int64_t kScoreColumns = 2;
-
-torch::Tensor columns_of(const ItemScores& scores) {
-  const auto columns = torch::stack({scores.log_p, scores.std_error}, 1);
-  return scores.cells.defined() ? torch::cat({columns, scores.cells}, 1) : columns;
-}
-
-ItemScores scores_in(const torch::Tensor& columns) {
-  ItemScores scores{.log_p = columns.select(1, 0).contiguous(), .std_error = columns.select(1, 1).contiguous()};
-  if (columns.size(1) > kScoreColumns) scores.cells = columns.slice(1, kScoreColumns).contiguous();
-  return scores;
-}
 
 // Rank 0's numbers for everyone: ranks on different processors may round an average differently or have other numbers
 // of threads, but must spend and exchange the same.
@@ -107,8 +70,6 @@ class RoundsRefinement final : public Refinement {
   double cost() const override { return evaluation_cost(flow_) * static_cast<double>(items_.count()); }
 
  private:
-  static constexpr int64_t kCallsAtOnce = 8;  // between two looks at the clock
-
   // All evaluations of an item are in memory at once: some tens of megabytes.
   int64_t longest_round() const {
     constexpr int64_t kNumbers = int64_t{1} << 21;
@@ -117,10 +78,9 @@ class RoundsRefinement final : public Refinement {
 
   void add_round(int64_t count, const OnProgress& on_progress) {
     const RoundOfScores round = rounds_.make(count, round_seed(rounds_.seed, n_rounds_++));
-    const int64_t width = kScoreColumns + (rounds_.per_variable ? flow_.space.n_variables() : 0);
+    const int64_t n_cells = rounds_.per_variable ? flow_.space.n_variables() : 0;
     const ItemScores found =
-        scores_in(score_items(items_, kCallsAtOnce * round.items_per_call, width, on_progress,
-                              [&](const torch::Tensor& part) { return columns_of(round.score(part)); }));
+        score_items(items_, kCallsAtOnce * round.items_per_call, n_cells, round.score, on_progress);
     const auto weight = static_cast<double>(count);
     const auto add = [&](torch::Tensor& total, const torch::Tensor& more) { total = spent_ > 0 ? total + more : more; };
     add(sum_, weight * found.log_p);
@@ -146,9 +106,9 @@ class FixedOrder final : public Refinement {
 
   void spend(int64_t /*count*/, const OnProgress& on_progress) override {
     if (is_done_) fail("the likelihood of one order is exact and cannot be refined");
-    const int64_t width = kScoreColumns + (per_variable_ ? flow_.space.n_variables() : 0);
-    scores_ = scores_in(score_items(items_, bound_.items_per_call(), width, on_progress,
-                                    [&](const torch::Tensor& part) { return columns_of(bound_(part)); }));
+    const int64_t n_cells = per_variable_ ? flow_.space.n_variables() : 0;
+    scores_ = score_items(
+        items_, bound_.items_per_call(), n_cells, [&](const torch::Tensor& part) { return bound_(part); }, on_progress);
     is_done_ = true;
   }
   int64_t spent() const override { return is_done_ ? bound_.evaluations() : 0; }
@@ -177,10 +137,11 @@ class FlowRefinement final : public Refinement {
   void spend(int64_t count, const OnProgress& on_progress) override {
     // On the CPU one item per thread, on a GPU some thousand rows.
     const int64_t together = flow_.options.device().is_cpu() ? n_threads() : std::max<int64_t>(1, 4096 / count);
-    const auto columns = score_items(items_, together, 2 * count + 1, on_progress, [&](const torch::Tensor& part) {
+    const auto draw = [&](const torch::Tensor& part) {
       const LogWeights drawn = bound_.draws(part, spent_, count);
       return torch::cat({drawn.values, drawn.distances, drawn.trajectory.unsqueeze(1)}, 1);
-    });
+    };
+    const auto columns = columns_of_items(items_, together, 2 * count + 1, draw, on_progress);
     const LogWeights found{.values = columns.slice(1, 0, count).contiguous(),
                            .distances = columns.slice(1, count, 2 * count).contiguous(),
                            .trajectory = columns.select(1, 2 * count).contiguous(),

@@ -1,7 +1,10 @@
 #include "segre/net/net_kinds.h"
 
+#include <cstdlib>
+
 #include "segre/config/kinds.h"
 #include "segre/core/memory.h"
+#include "segre/core/tuning.h"
 #include "segre/net/latent_class.h"
 #include "segre/net/linear.h"
 #include "segre/net/mlp.h"
@@ -66,6 +69,7 @@ std::string describe_net(const NetOptions& options) {
 namespace {
 
 bool multiplies_bfloat16_fast() {
+  if (hides_tiles() && std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr) return false;
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
   return __builtin_cpu_supports("avx512bf16") != 0;
 #else

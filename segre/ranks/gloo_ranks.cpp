@@ -9,7 +9,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "segre/ranks/meeting.h"
-#include "segre/ranks/nccl_sum.h"
+#include "segre/ranks/nccl_ranks.h"
 #endif
 
 namespace segre {
@@ -48,10 +48,10 @@ class GlooRanks : public Ranks {
     wait([&] { return group_->barrier(); });
   }
   bool exchanges() const override { return true; }
-  std::unique_ptr<DeviceSum> sum_on(torch::Device device) override {
+  std::unique_ptr<DeviceRanks> on(torch::Device device) override {
     const bool own = each_has_its_own(device);
-    if (!own || !has_nccl()) return Ranks::sum_on(device);
-    return make_nccl_sum(meeting_->store(), rank(), size(), device);
+    if (!own || !has_nccl()) return Ranks::on(device);
+    return make_nccl_ranks(meeting_->store(), rank(), size(), device);
   }
   void leave() override {
     barrier();

@@ -22,6 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kArrival{300'000};  // how long ranks wait for each other at the start
+constexpr milliseconds kNotice{5'000};     // after which the others are told to be missing
 constexpr milliseconds kAnswer{10'000};    // of the store
 constexpr milliseconds kBeat{500};         // between signs of life
 constexpr milliseconds kNews{2'000};       // how long the reason of a lost connection is awaited
@@ -36,18 +37,34 @@ std::vector<uint8_t> bytes_of(const std::string& text) { return {text.begin(), t
 std::string key(const char* what, int rank) { return concat(what, "/", rank); }
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-c10::intrusive_ptr<c10d::Store> connect(const Launch& launch) {
+double seconds_of(milliseconds time) { return std::chrono::duration<double>(time).count(); }
+
+c10::intrusive_ptr<c10d::TCPStore> try_to_connect(const Launch& launch) {
   c10d::TCPStoreOptions options;
   options.port = launch.port;
   options.isServer = launch.rank == 0 && !launch.agent_listens;
   options.waitWorkers = false;
-  options.timeout = kArrival;
-  try {
-    const auto store = c10::make_intrusive<c10d::TCPStore>(launch.address, options);
-    return c10::make_intrusive<c10d::PrefixStore>("segre/" + launch.attempt, store);
-  } catch (const std::exception& error) {
-    fail("rank ", launch.rank, " of ", launch.size, ": no meeting at ", launch.address, ":", launch.port, ": ",
-         first_line(error.what()));
+  options.timeout = kNotice;
+  return c10::make_intrusive<c10d::TCPStore>(launch.address, options);
+}
+
+// The store of this job, once whoever holds it is there.
+c10::intrusive_ptr<c10d::Store> connect(const Launch& launch) {
+  const double start = now_seconds();
+  for (;;) {
+    try {
+      const auto store = try_to_connect(launch);
+      store->setTimeout(kArrival);
+      return c10::make_intrusive<c10d::PrefixStore>("segre/" + launch.attempt, store);
+    } catch (const std::exception& error) {
+      const bool holds = launch.rank == 0 && !launch.agent_listens;
+      if (holds || now_seconds() - start > seconds_of(kArrival))
+        fail("rank ", launch.rank, " of ", launch.size, ": no meeting at ", launch.address, ":", launch.port, ": ",
+             first_line(error.what()));
+      if (launch.rank == kSpeaker)
+        note("rank ", launch.rank, " waits for ", launch.agent_listens ? "the launcher" : "rank 0", " at ",
+             launch.address, ":", launch.port);
+    }
   }
 }
 
@@ -81,6 +98,7 @@ bool is_first_rank() noexcept {
 std::shared_ptr<Meeting> Meeting::meet(const Launch& launch) {
   if (current) fail("the ranks of this process have met before");
   current = std::make_shared<Meeting>(launch);
+  current->await_all();
   return current;
 }
 
@@ -100,6 +118,33 @@ Meeting::~Meeting() {
   end();
   watch_.join();
   guard_.join();
+}
+
+void Meeting::await_all() {
+  std::vector<std::string> names;
+  for (int k = 0; k < launch_.size; ++k) names.push_back(key("name", k));
+  const double start = now_seconds();
+  for (;;) {
+    try {
+      return store_->wait(names, kNotice);
+    } catch (const std::exception&) {
+      const auto missing = concat(missing_ranks(), " of ", launch_.size, " at ", launch_.address, ":", launch_.port);
+      if (now_seconds() - start > seconds_of(kArrival))
+        fail(missing, " did not come within ", kArrival / std::chrono::seconds(1), " seconds");
+      if (launch_.rank == 0) note("waiting for ", missing);
+    }
+  }
+}
+
+// "rank 3" or "rank 3 and 12 others".
+std::string Meeting::missing_ranks() {
+  std::vector<int> missing;
+  for (int k = 0; k < launch_.size; ++k)
+    if (!store_->check({key("name", k)})) missing.push_back(k);
+  if (missing.empty()) return "no rank";
+  const auto others = missing.size() - 1;
+  const auto rest = concat(" and ", others, others == 1 ? " other" : " others");
+  return concat("rank ", missing.front(), others == 0 ? "" : rest);
 }
 
 void Meeting::end() {
@@ -130,7 +175,8 @@ void Meeting::look(double now) {
   const int next = (launch_.rank + 1) % launch_.size;
   const auto alive = key("alive", next);
   const std::string sign = side_->check({alive}) ? text_of(side_->get(alive)) : std::string();
-  if (sign != neighbour_ || side_->check({key("left", next)})) heard_at_ = now;
+  const bool has_come = !sign.empty();  // await_all has more patience
+  if (!has_come || sign != neighbour_ || side_->check({key("left", next)})) heard_at_ = now;
   neighbour_ = sign;
   if (now - heard_at_ > kSilence)
     side_->compareSet(kFailure, {},
@@ -176,12 +222,16 @@ void Meeting::guard() {
 }
 
 bool Meeting::tell(const std::string& message) {
-  return text_of(store_->compareSet(kFailure, {}, bytes_of(message))) == message;
+  const bool first = text_of(store_->compareSet(kFailure, {}, bytes_of(message))) == message;
+  end();  // this rank's own watch would end it with the message as another's
+  // The store ends with the rank that holds it; the others look at it once in a while.
+  if (launch_.rank == 0 && !launch_.agent_listens && launch_.size > 1) std::this_thread::sleep_for(3 * kBeat);
+  return first;
 }
 
 void Meeting::explain(const std::string& trouble) {
   const double start = now_seconds();
-  const double patience = std::chrono::duration<double>(kNews).count();
+  const double patience = seconds_of(kNews);
   std::string reason;
   try {
     std::vector<std::string> before(launch_.size);

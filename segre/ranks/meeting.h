@@ -22,8 +22,8 @@ std::string host_name();
 /// store.
 class Meeting {
  public:
-  /// Meets the others; Error names address and port if they do not come. There is one meeting per process, which stays
-  /// until its end, so that a failure can be told after everything else is gone.
+  /// Meets all others, and says whom it waits for; Error names them, address and port if they do not come. There is one
+  /// meeting per process, which stays until its end, so that a failure can be told after everything else is gone.
   static std::shared_ptr<Meeting> meet(const Launch& launch);
   explicit Meeting(const Launch& launch);
   ~Meeting();
@@ -44,6 +44,8 @@ class Meeting {
   void leave();
 
  private:
+  void await_all();
+  std::string missing_ranks();
   void watch();
   void guard();
   [[noreturn]] void give_up(const std::string& reason);

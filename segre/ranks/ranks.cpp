@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "segre/ranks/host_sum.h"
+#include "segre/ranks/host_ranks.h"
 
 namespace segre {
 namespace {
@@ -23,7 +23,7 @@ class OneRank : public Ranks {
 
 std::shared_ptr<Ranks> one_rank() { return std::make_shared<OneRank>(); }
 
-std::unique_ptr<DeviceSum> Ranks::sum_on(torch::Device /*device*/) { return make_host_sum(*this); }
+std::unique_ptr<DeviceRanks> Ranks::on(torch::Device /*device*/) { return make_host_ranks(*this); }
 
 Rows Ranks::share_of(int64_t count) const { return {count * rank_ / size_, count * (rank_ + 1) / size_}; }
 

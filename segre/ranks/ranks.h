@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "segre/core/torch.h"
-#include "segre/ranks/device_sum.h"
+#include "segre/ranks/device_ranks.h"
 
 namespace segre {
 
@@ -52,8 +52,9 @@ class Ranks {
 
   /// Whether gradients go through an exchange: with others, or, to measure what it costs, alone (SEGRE_JOIN_ALONE=1).
   virtual bool exchanges() const { return are_many(); }
-  /// Sums on the ranks' CUDA devices: by NCCL if each has its own, else through the host. All ranks call it.
-  virtual std::unique_ptr<DeviceSum> sum_on(torch::Device device);
+  /// The same ranks with tensors on `device`: by NCCL if each has a GPU of its own, else by way of the host. All ranks
+  /// call it; this object must outlive the result.
+  virtual std::unique_ptr<DeviceRanks> on(torch::Device device);
 
  protected:
   Ranks(int rank, int size) : rank_(rank), size_(size) {}

@@ -5,13 +5,12 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/likelihood/free_bound.h"
+#include "segre/likelihood/score_items.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/training_items.h"
 
 namespace segre {
 namespace {
-
-constexpr int64_t kCallsAtOnce = 8;  // calls between two progress reports
 
 // Items spread evenly over a source, since neighbours in a file are often alike.
 struct Chosen {
@@ -36,24 +35,30 @@ Chosen choose_items(const Space& space, const std::string& name, int64_t asked, 
   return {numbers, torch::cat(rows)};
 }
 
-// The bound of items [N, n], computed in parts.
-ItemScores bound_of(const FreeBound& bound, const torch::Tensor& labels, const std::string& what,
-                    const WorkCallbacks& callbacks) {
-  const int64_t part = kCallsAtOnce * bound.items_per_call();
-  std::vector<torch::Tensor> log_p;
-  std::vector<torch::Tensor> std_error;
-  for (int64_t first = 0; first < labels.size(0); first += part) {
-    const auto scores = bound(labels.slice(0, first, first + part));
-    log_p.push_back(scores.log_p);
-    std_error.push_back(scores.std_error);
-    callbacks.report({what, std::min(labels.size(0), first + part), labels.size(0)});
+// The simulation-free bound of items, which the run's ranks score together.
+class SharedBound {
+ public:
+  SharedBound(const LoadedRun& run, const FreeOptions& options)
+      : bound_(flow_of(run.model), run.times, options),
+        n_cells_(options.per_variable ? run.model.space().n_variables() : 0),
+        ranks_(run.ranks) {}
+
+  ItemScores operator()(const torch::Tensor& labels,
+                        const std::function<void(int64_t done, int64_t total)>& on_progress = {}) const {
+    const auto score = [&](const torch::Tensor& part) { return bound_(part); };
+    return score_items({labels, ranks_}, kCallsAtOnce * bound_.items_per_call(), n_cells_, score, on_progress);
   }
-  return {torch::cat(log_p), torch::cat(std_error)};
-}
+
+ private:
+  FreeBound bound_;
+  int64_t n_cells_;
+  std::shared_ptr<Ranks> ranks_;
+};
 
 // The items with the highest recommended score, the first of their scores.
-OddestItems oddest_of(const ScoredItems& items, const FreeBound& by_cell, int64_t count) {
+OddestItems oddest_of(const ScoredItems& items, const SharedBound& by_cell, int64_t count, Ranks& ranks) {
   const auto rows = items.scores.front().values.argsort(/*dim=*/int64_t{0}, /*descending=*/true).slice(0, 0, count);
+  ranks.broadcast(rows);  // other processors may round scores differently, but all must share the same items
   const auto labels = items.labels.index_select(0, rows);
   return {items.numbers.index_select(0, rows), labels, -by_cell(labels).cells};
 }
@@ -70,11 +75,11 @@ OutsideReport detect_outside(const LoadedRun& run, const std::string& name, cons
       train->n_items() == 0 ? options.calibration : std::min(options.calibration, train->n_items());
   const auto calibration = train->items({options.seed, Purpose::calibration_rows}, 0, n_calibration);
 
-  const FreeBound bound(flow_of(run.model), run.times, {.times = options.times, .seed = options.seed});
+  const SharedBound bound(run, {.times = options.times, .seed = options.seed});
   const OutsideScores scores(space, count_training_labels(*train), calibration,
-                             -bound_of(bound, calibration, "calibrate", callbacks).log_p);
+                             -bound(calibration, callbacks.for_work("calibrate")).log_p);
   const auto score = [&](const std::string& source, const char* what, const Chosen& items) -> ScoredItems {
-    const ItemScores found = bound_of(bound, items.labels, what, callbacks);
+    const ItemScores found = bound(items.labels, callbacks.for_work(what));
     const auto nats = -found.log_p;
     return {source, items.numbers, items.labels, nats, found.std_error, scores(items.labels, nats)};
   };
@@ -85,12 +90,11 @@ OutsideReport detect_outside(const LoadedRun& run, const std::string& name, cons
                        {},
                        scores.how_recommended()};
   report.results = compare(report.inside.scores, report.outside.scores);
-  const FreeBound by_cell(flow_of(run.model), run.times,
-                          {.times = options.times, .seed = options.seed, .per_variable = true});
+  const SharedBound by_cell(run, {.times = options.times, .seed = options.seed, .per_variable = true});
   constexpr int64_t kShown = 8;
   const int64_t shown = std::min({kShown, inside.labels.size(0), outside.labels.size(0)});
-  report.oddest_inside = oddest_of(report.inside, by_cell, shown);
-  report.oddest_outside = oddest_of(report.outside, by_cell, shown);
+  report.oddest_inside = oddest_of(report.inside, by_cell, shown, *run.ranks);
+  report.oddest_outside = oddest_of(report.outside, by_cell, shown, *run.ranks);
   return report;
 }
 

@@ -21,7 +21,7 @@ struct DetectOptions {
 };
 
 /// Scores items of both sources and measures how well each score distinguishes them. `name` is the name of the run, for
-/// the report.
+/// the report. If several ranks loaded the run, they share the evaluations, and all get the report.
 OutsideReport detect_outside(const LoadedRun& run, const std::string& name, const DetectOptions& options,
                              const WorkCallbacks& callbacks = {});
 

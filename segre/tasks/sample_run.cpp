@@ -29,4 +29,15 @@ SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, u
   return out;
 }
 
+SampleRunResult sample_parts(const LoadedRun& run, const SampleOptions& options, uint64_t seed, int64_t count,
+                             int64_t blocks,
+                             const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
+                             const WorkCallbacks& callbacks, const torch::Tensor& given) {
+  const Sampler sampler(run.model, options, seed);
+  if (given.defined()) note_untold(run);
+  const double start = now_seconds();
+  const DrawTotals totals = draw_parts(sampler, count, blocks, use, callbacks, given, run.ranks);
+  return {.totals = totals, .t1 = sampler.t1(), .seconds = now_seconds() - start};
+}
+
 }  // namespace segre

@@ -7,6 +7,7 @@
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
 #include "segre/kernels/adam_kernel.h"
+#include "segre/kernels/copy_each.h"
 #include "segre/train/parameter_exchange.h"
 
 namespace segre {
@@ -22,24 +23,31 @@ const torch::Tensor& find(const NamedTensors& state, const std::string& name, co
   return at->second;
 }
 
-torch::Tensor in_layout_of(const torch::Tensor& weight, const torch::Tensor& gradient) {
-  if (gradient.strides() == weight.strides()) return gradient;
-  return torch::empty_like(weight, gradient.options()).copy_(gradient);
-}
-
 }  // namespace
 
 Adam::Adam(const std::vector<std::pair<std::string, torch::Tensor>>& parameters, const AdamOptions& options,
-           std::shared_ptr<ParameterExchange> exchange)
-    : options_(options), exchange_(std::move(exchange)) {
-  for (const auto& [name, parameter] : parameters) {
-    slots_.push_back({name, parameter, parameter.detach(), {}, {}, {}});
-    if (!is_own(slots_.size() - 1)) continue;
+           std::shared_ptr<StateShares> shares, const Tensors& weights)
+    : options_(options), shares_(std::move(shares)) {
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    const auto& [name, parameter] = parameters[k];
+    auto weight = own_numbers(k, weights.empty() ? parameter.detach() : weights[k]);
+    if (keeps_numbers() && !weight.is_alias_of(parameter)) weight = weight.clone();  // lets go of the others
+    slots_.push_back({name, parameter, weight, {}, {}, {}});
+    if (shares_ && shares_->own(k).count() == 0 && !keeps_numbers()) continue;
     Slot& slot = slots_.back();
-    slot.m = torch::zeros_like(slot.weight);
-    slot.v = torch::zeros_like(slot.weight);
-    slot.average = slot.weight.clone();
+    slot.m = torch::zeros_like(weight);
+    slot.v = torch::zeros_like(weight);
+    slot.average = weight.clone();
   }
+}
+
+bool Adam::keeps_numbers() const { return shares_ != nullptr && !shares_->keeps_all_weights(); }
+
+// What this rank keeps of x, which has shape and layout of parameter k.
+torch::Tensor Adam::own_numbers(size_t k, const torch::Tensor& x) const {
+  if (!keeps_numbers()) return x;
+  const Rows rows = shares_->own(k);
+  return kernels::in_memory_order(x).narrow(0, rows.from, rows.count());
 }
 
 kernels::AdamStep Adam::numbers(double lr) const {
@@ -52,16 +60,14 @@ kernels::AdamStep Adam::numbers(double lr) const {
           std::min(options_.ema, k / (k + 9.0))};
 }
 
-bool Adam::is_own(size_t k) const { return exchange_ == nullptr || exchange_->owns(k); }
-
 // The kernels walk over memory; and a norm has the same bits however autograd, or another rank, laid out the gradient.
 void Adam::take_layout_of_weights() {
   for (Slot& slot : slots_)
     if (auto& gradient = slot.parameter.mutable_grad(); gradient.defined())
-      gradient = in_layout_of(slot.weight, gradient);
+      gradient = kernels::in_layout_of(slot.weight, gradient);
 }
 
-double Adam::gradient_norm() const {
+double Adam::gradient_norm(ParameterExchange* exchange) const {
   auto squares = torch::zeros({static_cast<int64_t>(slots_.size())}, torch::kFloat64);
   auto* square = squares.data_ptr<double>();
   for (size_t k = 0; k < slots_.size(); ++k) {
@@ -70,18 +76,18 @@ double Adam::gradient_norm() const {
     const auto norm = torch::linalg_vector_norm(gradient, 2, std::nullopt, false, torch::kFloat64).item<double>();
     square[k] = norm * norm;
   }
-  if (exchange_) squares = exchange_->spread_numbers(squares);
+  if (exchange != nullptr) squares = exchange->spread_numbers(squares);
   double sum = 0.0;
   square = squares.data_ptr<double>();
   for (size_t k = 0; k < slots_.size(); ++k) sum += square[k];
   return std::sqrt(sum);
 }
 
-void Adam::step(double lr) {
+void Adam::step(double lr, ParameterExchange* exchange) {
   const torch::NoGradGuard no_grad;
   const auto step_numbers = numbers(lr);
   take_layout_of_weights();
-  const double norm = gradient_norm();
+  const double norm = gradient_norm(exchange);
   if (!std::isfinite(norm))
     fail("the gradient is not finite at step ", n_steps_, "; a smaller train.lr, or train.clip, may help");
   const double scale = options_.clip > 0.0 && norm > options_.clip ? options_.clip / norm : 1.0;
@@ -94,15 +100,15 @@ void Adam::step(double lr) {
     const torch::NoGradGuard no_grad_here;  // the guard covers only its own thread
     for (int64_t k = begin; k < end; ++k) update(slots_[static_cast<size_t>(k)], step_numbers, scale);
   });
-  if (exchange_) spread_parameters();
+  if (exchange != nullptr) spread_parameters(*exchange);
 }
 
-void Adam::spread_parameters() {
+void Adam::spread_parameters(ParameterExchange& exchange) {
   Tensors weights;
   for (const Slot& slot : slots_) weights.push_back(slot.weight);
-  exchange_->spread(weights);
+  exchange.spread(weights);
   for (size_t k = 0; k < slots_.size(); ++k)
-    if (const Slot& slot = slots_[k]; !is_own(k) && !slot.parameter.is_alias_of(slot.weight))
+    if (const Slot& slot = slots_[k]; !exchange.owns(k) && !slot.parameter.is_alias_of(slot.weight))
       slot.parameter.detach().copy_(slot.weight);
 }
 
@@ -118,57 +124,64 @@ void Adam::update(Slot& slot, const kernels::AdamStep& step_numbers, double scal
   slot.parameter.mutable_grad().reset();
 }
 
-void Adam::step_on_device(const std::vector<torch::Tensor>& gradients, const torch::Tensor& step_numbers,
-                          const torch::Tensor& go) {
-  const torch::NoGradGuard no_grad;
+std::vector<kernels::AdamSegment> Adam::segments(const Tensors& gradients) const {
   std::vector<kernels::AdamSegment> segments;
   for (size_t k = 0; k < slots_.size(); ++k) {
     const Slot& slot = slots_[k];
     if (!gradients[k].defined()) continue;
     const bool shortened = slot.parameter.scalar_type() != slot.weight.scalar_type();
-    segments.push_back({slot.weight, in_layout_of(slot.weight, gradients[k]), slot.m, slot.v, slot.average,
-                        shortened ? slot.parameter.detach() : torch::Tensor()});
+    segments.push_back({slot.weight, kernels::in_layout_of(slot.weight, gradients[k]), slot.m, slot.v, slot.average,
+                        shortened ? own_numbers(k, slot.parameter.detach()) : torch::Tensor()});
   }
-  if (segments.empty()) return;
-  const auto norm_squared = kernels::squared_norm(segments);
-  go.mul_(norm_squared.isfinite());
-  const auto scale =
-      options_.clip > 0.0 ? (options_.clip / norm_squared.sqrt()).clamp_max(1.0) : torch::ones_like(norm_squared);
-  kernels::adam_cuda_(segments, step_numbers, scale, go);
+  return segments;
 }
 
-NamedTensors Adam::weights() const {
+void Adam::measure_on_device(const Tensors& gradients, const torch::Tensor& norm) const {
+  const torch::NoGradGuard no_grad;
+  if (const auto all = segments(gradients); all.empty()) {
+    norm.zero_();
+  } else {
+    kernels::squared_norm(all, norm);
+  }
+}
+
+void Adam::update_on_device(const Tensors& gradients, const torch::Tensor& norm, const torch::Tensor& step_numbers,
+                            const torch::Tensor& go) const {
+  const torch::NoGradGuard no_grad;
+  const auto all = segments(gradients);
+  go.mul_(norm.isfinite());
+  const auto scale = options_.clip > 0.0 ? (options_.clip / norm.sqrt()).clamp_max(1.0) : torch::ones_like(norm);
+  if (!all.empty()) kernels::adam_cuda_(all, step_numbers, scale, go);
+}
+
+NamedTensors Adam::by_name(const Tensors& tensors) const {
   NamedTensors out;
-  for (const Slot& slot : slots_) out[slot.name] = slot.weight;
+  for (size_t k = 0; k < slots_.size(); ++k) out[slots_[k].name] = tensors[k];
   return out;
 }
 
-// One of m, v and average of all parameters, in the order of the slots, from the ranks that own them.
-Tensors Adam::whole(torch::Tensor Slot::*part) const {
-  Tensors tensors;
-  for (const Slot& slot : slots_)
-    tensors.push_back((slot.*part).defined() ? slot.*part : torch::zeros_like(slot.weight));
-  if (exchange_) exchange_->spread(tensors);
-  return tensors;
+// One part of all slots, in their order, from the ranks that keep it.
+Tensors Adam::whole(torch::Tensor Slot::*part, const std::optional<torch::Device>& where) const {
+  Tensors parts;
+  for (const Slot& slot : slots_) parts.push_back(slot.*part);
+  if (!shares_ || (part == &Slot::weight && !keeps_numbers())) return parts;
+  return shares_->whole(parts, where);
 }
 
-NamedTensors Adam::average() const {
-  NamedTensors out;
-  const auto averages = whole(&Slot::average);
-  for (size_t k = 0; k < slots_.size(); ++k) out[slots_[k].name] = averages[k];
-  return out;
-}
+NamedTensors Adam::weights() const { return by_name(whole(&Slot::weight, slots_.front().parameter.device())); }
+
+NamedTensors Adam::average() const { return by_name(whole(&Slot::average, slots_.front().parameter.device())); }
 
 NamedTensors Adam::state() const {
   NamedTensors out{{kStepName, torch::tensor(n_steps_, torch::kInt64)}};
-  for (const Slot& slot : slots_) out["weights." + slot.name] = slot.weight;
-  const bool has_values = exchange_ == nullptr || exchange_->is_first();
-  for (const auto& [name, part] :
-       {std::pair{"adam.m.", &Slot::m}, std::pair{"adam.v.", &Slot::v}, std::pair{"ema.", &Slot::average}}) {
-    const auto tensors = whole(part);
+  std::optional<torch::Device> where = torch::kCPU;
+  if (shares_ && !shares_->is_first()) where.reset();
+  for (const auto& [name, part] : {std::pair{"weights.", &Slot::weight}, std::pair{"adam.m.", &Slot::m},
+                                   std::pair{"adam.v.", &Slot::v}, std::pair{"ema.", &Slot::average}}) {
+    const auto tensors = whole(part, where);
     for (size_t k = 0; k < slots_.size(); ++k)
       out[name + slots_[k].name] =
-          has_values ? tensors[k] : torch::zeros({1}, tensors[k].options()).expand(tensors[k].sizes());
+          tensors[k].defined() ? tensors[k] : torch::zeros({1}, torch::kFloat32).expand(slots_[k].parameter.sizes());
   }
   return out;
 }
@@ -178,12 +191,18 @@ void Adam::load(const NamedTensors& state) {
   n_steps_ = find(state, kStepName, torch::tensor(n_steps_, torch::kInt64)).item<int64_t>();
   for (size_t k = 0; k < slots_.size(); ++k) {
     Slot& slot = slots_[k];
-    slot.weight.copy_(find(state, "weights." + slot.name, slot.weight));
-    if (!slot.parameter.is_alias_of(slot.weight)) slot.parameter.detach().copy_(slot.weight);
-    if (!is_own(k)) continue;
-    slot.m.copy_(find(state, "adam.m." + slot.name, slot.m));
-    slot.v.copy_(find(state, "adam.v." + slot.name, slot.v));
-    slot.average.copy_(find(state, "ema." + slot.name, slot.average));
+    const auto take = [&](const std::string& prefix, const torch::Tensor& part) {
+      const auto& found = find(state, prefix + slot.name, slot.parameter);
+      if (part.defined())
+        part.copy_(own_numbers(k, keeps_numbers() ? kernels::in_layout_of(slot.parameter, found) : found));
+    };
+    take("weights.", slot.weight);
+    take("adam.m.", slot.m);
+    take("adam.v.", slot.v);
+    take("ema.", slot.average);
+    // Rounded copies, and numbers of other ranks.
+    if (keeps_numbers() || !slot.parameter.is_alias_of(slot.weight))
+      slot.parameter.detach().copy_(find(state, "weights." + slot.name, slot.parameter));
   }
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "segre/io/safetensors.h"
@@ -8,6 +10,7 @@
 namespace segre {
 
 class ParameterExchange;
+class StateShares;
 
 struct AdamOptions {
   double beta1 = 0.9;    ///< decay of the mean gradient
@@ -25,24 +28,29 @@ struct AdamOptions {
 /// (Field::reduce_precision) are rounded copies of them.
 class Adam {
  public:
-  /// `parameters` by name; the average starts at their current values. With an `exchange`, each rank keeps moments and
-  /// averages of its own parameters alone, updates those and gives them to the others: all ranks make the same calls.
+  /// `parameters` by name; the average starts at their current values. With `shares`, each rank keeps moments and
+  /// averages of its own numbers alone and updates those: all ranks make the same calls. `weights` are the parameters'
+  /// values in float32, where they are rounded copies of them already; empty: the parameters themselves.
   Adam(const std::vector<std::pair<std::string, torch::Tensor>>& parameters, const AdamOptions& options,
-       std::shared_ptr<ParameterExchange> exchange = nullptr);
+       std::shared_ptr<StateShares> shares = nullptr, const std::vector<torch::Tensor>& weights = {});
 
-  /// One step with the parameters' gradients, which it clears. Error, with nothing changed, if one is not finite.
-  void step(double lr);
+  /// One step with the parameters' gradients, which it clears. Error, with nothing changed, if one is not finite. With
+  /// an `exchange`, the one that shares out the state, ranks then give each other the parameters they have updated.
+  void step(double lr, ParameterExchange* exchange = nullptr);
   /// The numbers of the next step at this learning rate, bias corrections included.
   kernels::AdamStep numbers(double lr) const;
-  /// One step entirely on the CUDA device, so that it can be captured. `numbers` is kernels::adam_numbers [9]; nothing
-  /// happens if `go` [1] is 0, and a gradient that is not finite sets it to 0. The caller counts the step.
-  void step_on_device(const std::vector<torch::Tensor>& gradients, const torch::Tensor& numbers,
-                      const torch::Tensor& go);
-  /// Counts a step that step_on_device took.
+  /// The first half of a step on a CUDA device, which can be captured: the squared norm of the `gradients`, of the own
+  /// numbers if shared, into `norm` [1].
+  void measure_on_device(const std::vector<torch::Tensor>& gradients, const torch::Tensor& norm) const;
+  /// The second half. `norm` is the squared norm over all ranks, `numbers` is kernels::adam_numbers [9]; nothing happens
+  /// if `go` [1] is 0, and a gradient that is not finite sets it to 0. The caller counts the step.
+  void update_on_device(const std::vector<torch::Tensor>& gradients, const torch::Tensor& norm,
+                        const torch::Tensor& numbers, const torch::Tensor& go) const;
+  /// Counts a step that update_on_device took.
   void count_step() { ++n_steps_; }
   /// Steps taken.
   int64_t n_steps() const { return n_steps_; }
-  /// The weights in float32 by parameter name.
+  /// The weights in float32 by parameter name, from the ranks that keep them.
   NamedTensors weights() const;
   /// The averaged weights by parameter name.
   NamedTensors average() const;
@@ -53,22 +61,26 @@ class Adam {
   void load(const NamedTensors& state);
 
  private:
+  // All but the parameter are shaped like it or, if every rank keeps only its own numbers of the weights, are those, [count].
   struct Slot {
     std::string name;
-    torch::Tensor parameter;              // what the network computes with
-    torch::Tensor weight, m, v, average;  // float32; weight shares the parameter's memory at full precision; the
-                                          // others are undefined if another rank owns them
+    torch::Tensor parameter;      // what the network computes with
+    torch::Tensor weight;         // float32; shares the parameter's memory at full precision
+    torch::Tensor m, v, average;  // float32; undefined if another rank keeps them
   };
-  bool is_own(size_t k) const;
+  bool keeps_numbers() const;
+  torch::Tensor own_numbers(size_t k, const torch::Tensor& x) const;
+  std::vector<kernels::AdamSegment> segments(const std::vector<torch::Tensor>& gradients) const;
   void take_layout_of_weights();
-  double gradient_norm() const;
+  double gradient_norm(ParameterExchange* exchange) const;
   static void update(Slot& slot, const kernels::AdamStep& step_numbers, double scale);
-  void spread_parameters();
-  std::vector<torch::Tensor> whole(torch::Tensor Slot::*part) const;
+  void spread_parameters(ParameterExchange& exchange);
+  std::vector<torch::Tensor> whole(torch::Tensor Slot::*part, const std::optional<torch::Device>& where) const;
+  NamedTensors by_name(const std::vector<torch::Tensor>& tensors) const;
 
   std::vector<Slot> slots_;
   AdamOptions options_;
-  std::shared_ptr<ParameterExchange> exchange_;
+  std::shared_ptr<StateShares> shares_;
   int64_t n_steps_ = 0;
 };
 

@@ -66,22 +66,17 @@ struct Packed {
 }  // namespace
 
 struct CapturedStep::Contents {
-  Body body;
-  std::function<void()> between;
-  Body rest;
-  GraphRunner runner;
-  GraphRunner rest_runner;
-  Packed inputs{};                     // on the device; the graph reads them
-  Packed pinned[kAhead]{};             // on their way there
-  at::cuda::CUDAEvent sent[kAhead]{};  // when each may be overwritten
+  std::vector<Stage> stages;
+  std::vector<std::unique_ptr<GraphRunner>> runners{};  // of each stage
+  Packed inputs{};                                      // on the device; the graphs read them
+  Packed pinned[kAhead]{};                              // on their way there
+  at::cuda::CUDAEvent sent[kAhead]{};                   // when each may be overwritten
   int64_t n_steps = 0;
 
-  Contents(Body step, torch::Device device, std::function<void()> pause, Body after)
-      : body(std::move(step)),
-        between(std::move(pause)),
-        rest(std::move(after)),
-        runner(device, GraphRunner::Priority::high),
-        rest_runner(device, GraphRunner::Priority::high) {}
+  Contents(std::vector<Stage> parts, torch::Device device) : stages(std::move(parts)) {
+    for (size_t k = 0; k < stages.size(); ++k)
+      runners.push_back(std::make_unique<GraphRunner>(device, GraphRunner::Priority::high));
+  }
 
   void send(const StepInputs& host) {
     const auto slot = n_steps % kAhead;
@@ -89,15 +84,15 @@ struct CapturedStep::Contents {
     Packed& on_the_way = pinned[slot];
     if (!on_the_way.bytes.defined())
       on_the_way = Packed::like(host, torch::TensorOptions(torch::kCPU).pinned_memory(true));
-    if (!inputs.bytes.defined()) inputs = Packed::like(host, torch::TensorOptions(runner.stream().device()));
+    if (!inputs.bytes.defined()) inputs = Packed::like(host, torch::TensorOptions(runners.front()->stream().device()));
     for_each_input(host, on_the_way.views, [](const torch::Tensor& from, torch::Tensor& to) { to.copy_(from); });
     inputs.bytes.copy_(on_the_way.bytes, /*non_blocking=*/true);
-    sent[slot].record(runner.stream());
+    sent[slot].record(runners.front()->stream());
   }
 };
 
-CapturedStep::CapturedStep(Body body, torch::Device device, std::function<void()> between, Body rest)
-    : contents_(new Contents(std::move(body), device, std::move(between), std::move(rest))) {
+CapturedStep::CapturedStep(std::vector<Stage> stages, torch::Device device)
+    : contents_(new Contents(std::move(stages), device)) {
   c10::cuda::device_synchronize();  // parameters were created on another stream
 }
 
@@ -105,17 +100,15 @@ CapturedStep::~CapturedStep() = default;
 
 void CapturedStep::operator()(const StepInputs& host) {
   Contents& c = *contents_;
-  const c10::cuda::CUDAStreamGuard guard(c.runner.stream());
-  c.send(host);
-  std::optional<CudnnMeasures> measures;
-  if (!c.runner.is_captured()) measures.emplace();
-  c.runner.run([&c] { c.body(c.inputs.views); });
-  if (c.between) {
-    c.between();
-    c.runner.stream().synchronize();  // the two halves have streams of their own
-    const c10::cuda::CUDAStreamGuard other(c.rest_runner.stream());
-    c.rest_runner.run([&c] { c.rest(c.inputs.views); });
-    c.rest_runner.stream().synchronize();
+  for (size_t k = 0; k < c.stages.size(); ++k) {
+    GraphRunner& runner = *c.runners[k];
+    const c10::cuda::CUDAStreamGuard guard(runner.stream());
+    if (k == 0) c.send(host);
+    std::optional<CudnnMeasures> measures;
+    if (!runner.is_captured()) measures.emplace();
+    runner.run([&] { c.stages[k].work(c.inputs.views); });
+    if (c.stages[k].then) c.stages[k].then();
+    if (c.stages.size() > 1) runner.stream().synchronize();  // each has a stream of its own
   }
   ++c.n_steps;
 }
@@ -126,7 +119,7 @@ void CapturedStep::synchronize() { c10::cuda::device_synchronize(); }
 
 struct CapturedStep::Contents {};
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the signature of the build with CUDA
-CapturedStep::CapturedStep(Body /*body*/, torch::Device /*device*/, std::function<void()> /*between*/, Body /*rest*/) {
+CapturedStep::CapturedStep(std::vector<Stage> /*stages*/, torch::Device /*device*/) {
   fail("this build of segre has no CUDA");
 }
 CapturedStep::~CapturedStep() = default;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "segre/core/torch.h"
 
@@ -19,14 +20,18 @@ struct StepInputs {
 };
 
 /// Runs a step on CUDA many times: normally the first few times, which lets cuDNN choose its algorithms, then captured
-/// once as a CUDA graph and replayed. Inputs go through pinned memory, so the host prepares the next steps while the
+/// once as a CUDA graph, or several, and replayed. Inputs go through pinned memory, so the host prepares the next steps while the
 /// device runs this one, and waits only when kAhead steps are in flight.
 class CapturedStep {
  public:
-  using Body = std::function<void(const StepInputs&)>;
-  /// `body` must do the same work on the same memory on every call and never wait for the device. If the step cannot be
-  /// captured as one, `between` is called after it, which may wait, and then `rest`, which is like `body`.
-  CapturedStep(Body body, torch::Device device, std::function<void()> between = {}, Body rest = {});
+  /// A part of a step that is captured as one graph. `work` must do the same on the same memory on every call and never
+  /// wait for the device; `then`, called after it, may.
+  struct Stage {
+    std::function<void(const StepInputs&)> work;
+    std::function<void()> then{};
+  };
+  /// A step is its stages in order.
+  CapturedStep(std::vector<Stage> stages, torch::Device device);
   ~CapturedStep();
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;

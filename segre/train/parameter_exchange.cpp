@@ -74,6 +74,14 @@ void ParameterExchange::spread(const Tensors& tensors) {
     if (!owns(k)) tensors[k].copy_(view(x, k));
 }
 
+Tensors ParameterExchange::whole(const Tensors& parts, const std::optional<torch::Device>& where) {
+  Tensors tensors;
+  for (size_t k = 0; k < parts.size(); ++k)
+    tensors.push_back(parts[k].defined() ? parts[k] : torch::zeros_like(parameters_[k]));
+  spread(tensors);
+  return where ? tensors : Tensors(parts.size());
+}
+
 torch::Tensor ParameterExchange::spread_numbers(const torch::Tensor& numbers) {
   const auto x = numbers.clone();
   for (size_t k = 0; k < parameters_.size(); ++k)

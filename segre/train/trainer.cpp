@@ -11,6 +11,7 @@
 #include "segre/space/check_labels.h"
 #include "segre/train/device_exchange.h"
 #include "segre/train/parameter_exchange.h"
+#include "segre/train/state_shares.h"
 
 namespace segre {
 namespace {
@@ -80,7 +81,6 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
       exchange_(ranks_->are_many() && n_shards_ > 1 && model_.options().device().is_cpu()
                     ? std::make_shared<ParameterExchange>(ranks_, parameters_of(model_.field()), n_shards_)
                     : nullptr),
-      adam_(model_.field().parameters(), options.adam, exchange_),
       losses_(torch::zeros({kLossRing}, model_.options())),
       go_(torch::ones({1}, model_.options())) {
   if (options_.objective == Objective::cross_entropy && model_.form() == Form::velocity)
@@ -103,18 +103,25 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
       4.0 * (static_cast<double>(options_.batch) * static_cast<double>(kRowsPerItem * model_.space().n_coordinates()) +
              static_cast<double>(inside) * static_cast<double>(model_.field().n_activations())),
       concat("a batch of ", options_.batch, " items of the ", model_.space().describe()), device);
+  Tensors weights;
+  for (const auto& parameter : parameters_of(model_.field())) weights.push_back(parameter.detach());
   // From here on Adam holds the float32 weights.
   if (compute != torch::kFloat32) model_.field().reduce_precision(compute);
+  if (!device.is_cpu() && ranks_->exchanges() && !model_.field().couples_items()) share_on_device();
+  std::shared_ptr<StateShares> shares = exchange_;
+  if (on_device_) shares = on_device_;
+  adam_ = std::make_unique<Adam>(model_.field().parameters(), options_.adam, shares, weights);
   if (device.is_cpu()) return;
-  if (ranks_->exchanges() && !model_.field().couples_items()) {
-    if (options_.batch < ranks_->size())
-      fail_input("train.batch = ", options_.batch, ": ", ranks_->size(), " ranks need an item each");
-    on_device_ = std::make_unique<DeviceExchange>(
-        parameters_of(model_.field()), options_.batch, own_items(), ranks_->sum_on(device),
-        options_.reduce == ReduceType::bfloat16 ? torch::kBFloat16 : torch::kFloat32);
-  }
   resident_ = labels_on(source_, device, available_memory(device) / 2);
   captured_ = capture();
+}
+
+void Trainer::share_on_device() {
+  if (options_.batch < ranks_->size())
+    fail_input("train.batch = ", options_.batch, ": ", ranks_->size(), " ranks need an item each");
+  on_device_ = std::make_shared<DeviceExchange>(
+      parameters_of(model_.field()), options_.batch, own_items(), ranks_->on(model_.options().device()),
+      options_.reduce == ReduceType::bfloat16 ? torch::kBFloat16 : torch::kFloat32);
 }
 
 Trainer::~Trainer() = default;
@@ -175,7 +182,7 @@ StepInputs Trainer::inputs_of(int64_t step) const {
                                    static_cast<int64_t>(first_cell), static_cast<int64_t>(first_item)},
                                   torch::kInt64);
   if (!evidence_.is_idle()) inputs.evidence = evidence_.numbers(first_item, own.count());
-  const auto numbers = kernels::adam_numbers(adam_.numbers(learning_rate(options_.schedule, step, options_.steps)));
+  const auto numbers = kernels::adam_numbers(adam_->numbers(learning_rate(options_.schedule, step, options_.steps)));
   inputs.numbers = torch::tensor(at::ArrayRef<float>(numbers.data(), numbers.size()));
   return inputs;
 }
@@ -232,7 +239,7 @@ void Trainer::run_on_cpu(const StepInputs& inputs) {
   if (!std::isfinite(loss)) fail_non_finite(loss, number);
   const auto& parameters = model_.field().parameters();
   for (size_t k = 0; k < parameters.size(); ++k) parameters[k].second.mutable_grad() = whole.gradients[k];
-  adam_.step(learning_rate(options_.schedule, number, options_.steps));
+  adam_->step(learning_rate(options_.schedule, number, options_.steps), exchange_.get());
   losses_[number % kLossRing] = loss;
   law_.learn(time.t, whole.error, whole.plain);
 }
@@ -255,10 +262,11 @@ ObjectiveValue Trainer::evaluate_on_device(const StepInputs& inputs, const TimeL
   return evaluate(model_, sample, options_.objective);
 }
 
-// What a whole batch gave: [B] each, and the gradients of all parameters.
+// What a whole batch gave: [B] each; gradients as Adam takes them, and their squared norm [1].
 struct Trainer::DeviceResult {
   torch::Tensor loss, error, plain;
   Tensors gradients;
+  torch::Tensor norm;
 };
 
 void Trainer::finish_on_device(const StepInputs& inputs, const TimeLaw::Draw& time, const DeviceResult& result) {
@@ -267,7 +275,7 @@ void Trainer::finish_on_device(const StepInputs& inputs, const TimeLaw::Draw& ti
   go_.mul_(loss.isfinite());
   // Many kernels too small to fill the device; Adam leaves room for them.
   const auto join = beside(model_.options().device(), [&] { law_.learn(time.t, result.error, result.plain); });
-  adam_.step_on_device(result.gradients, inputs.numbers, go_);
+  adam_->update_on_device(result.gradients, result.norm, inputs.numbers, go_);
   join();
 }
 
@@ -276,7 +284,9 @@ void Trainer::run_on_device(const StepInputs& inputs) {
   const auto time = law_.at(inputs.u);
   torch::Tensor plain;
   ObjectiveValue value = evaluate_on_device(inputs, time, plain);
-  finish_on_device(inputs, time, {value.loss, value.error, plain, std::move(value.gradients)});
+  const auto norm = torch::empty({1}, go_.options());
+  adam_->measure_on_device(value.gradients, norm);
+  finish_on_device(inputs, time, {value.loss, value.error, plain, std::move(value.gradients), norm});
 }
 
 // A step with one: what comes before it and what comes after.
@@ -292,24 +302,34 @@ void Trainer::apply_on_device(const StepInputs& inputs) {
   const bool all_plain = options_.evidence.kind == EvidenceKind::uniform;
   finish_on_device(inputs, drawn_,
                    {on_device_->loss(), on_device_->error(), all_plain ? torch::Tensor() : on_device_->plain(),
-                    on_device_->gradients()});
+                    on_device_->gradients(), on_device_->squared_norm()});
+  on_device_->pack();
+}
+
+// A step with an exchange, cut where ranks talk.
+std::vector<CapturedStep::Stage> Trainer::stages() {
+  return {{[this](const StepInputs& inputs) { compute_on_device(inputs); }, [this] { on_device_->finish_sums(); }},
+          {[this](const StepInputs& /*inputs*/) {
+             adam_->measure_on_device(on_device_->gradients(), on_device_->squared_norm());
+           },
+           [this] { on_device_->sum_items(); }},
+          {[this](const StepInputs& inputs) { apply_on_device(inputs); }, [this] { on_device_->spread(); }},
+          {[this](const StepInputs& /*inputs*/) { on_device_->unpack(); }}};
 }
 
 std::unique_ptr<CapturedStep> Trainer::capture() {
   const auto device = model_.options().device();
-  if (!on_device_)
-    return std::make_unique<CapturedStep>([this](const StepInputs& inputs) { run_on_device(inputs); }, device);
-  if (!on_device_->sum().is_capturable())
-    return std::make_unique<CapturedStep>([this](const StepInputs& inputs) { compute_on_device(inputs); }, device,
-                                          [this] { on_device_->finish(); },
-                                          [this](const StepInputs& inputs) { apply_on_device(inputs); });
-  return std::make_unique<CapturedStep>(
-      [this](const StepInputs& inputs) {
-        compute_on_device(inputs);
-        on_device_->finish();
-        apply_on_device(inputs);
-      },
-      device);
+  using Stages = std::vector<CapturedStep::Stage>;
+  Stages parts{{[this](const StepInputs& inputs) { run_on_device(inputs); }}};
+  if (on_device_) parts = stages();
+  if (!on_device_ || !on_device_->ranks().is_capturable()) return std::make_unique<CapturedStep>(parts, device);
+  const auto in_one = [parts](const StepInputs& inputs) {
+    for (const auto& part : parts) {
+      part.work(inputs);
+      if (part.then) part.then();
+    }
+  };
+  return std::make_unique<CapturedStep>(Stages{{in_one}}, device);
 }
 
 void Trainer::advance() {
@@ -317,7 +337,7 @@ void Trainer::advance() {
   const auto inputs = inputs_of(n_steps());
   if (!captured_) return run_on_cpu(inputs);
   (*captured_)(inputs);
-  adam_.count_step();
+  adam_->count_step();
 }
 
 void Trainer::wait() const {
@@ -352,14 +372,14 @@ double Trainer::nats() const {
 
 NamedTensors Trainer::average() const {
   wait();
-  NamedTensors out = adam_.average();
+  NamedTensors out = adam_->average();
   for (const auto& [name, buffer] : model_.field().buffers()) out["buffers." + name] = buffer;
   return out;
 }
 
 NamedTensors Trainer::state() const {
   wait();
-  NamedTensors out = adam_.state();
+  NamedTensors out = adam_->state();
   out.merge(law_.state());
   for (const auto& [name, buffer] : model_.field().buffers()) out["buffers." + name] = buffer;
   return out;
@@ -369,7 +389,7 @@ void Trainer::load(const NamedTensors& state) {
   const torch::NoGradGuard no_grad;
   for (const auto& [name, buffer] : model_.field().buffers()) copy_from(buffer, state, "buffers." + name);
   model_.field().refresh();
-  adam_.load(state);
+  adam_->load(state);
   law_.load(state);
   n_taken_ = n_steps();
   wait();  // the copies above are not on the step's stream

@@ -64,7 +64,7 @@ class Trainer {
   static constexpr int64_t kLossRing = 64;
 
   /// Steps taken.
-  int64_t n_steps() const { return adam_.n_steps(); }
+  int64_t n_steps() const { return adam_->n_steps(); }
   /// The time law's current bound on -log p, see TimeLaw::nats. Waits for all started steps.
   double nats() const;
   /// Changes the number of steps of the schedule.
@@ -94,7 +94,9 @@ class Trainer {
   ObjectiveValue evaluate_on_device(const StepInputs& inputs, const TimeLaw::Draw& time, torch::Tensor& plain);
   struct DeviceResult;
   void finish_on_device(const StepInputs& inputs, const TimeLaw::Draw& time, const DeviceResult& result);
+  void share_on_device();
   std::unique_ptr<CapturedStep> capture();
+  std::vector<CapturedStep::Stage> stages();
   std::vector<ObjectiveValue> evaluate_shards(const torch::Tensor& labels, const EvidenceLaw::Draw& told,
                                               const torch::Tensor& weight, uint64_t first_item) const;
   Whole join_shards(std::vector<ObjectiveValue> shards, const torch::Tensor& plain);
@@ -109,9 +111,9 @@ class Trainer {
   EvidenceLaw evidence_;
   int64_t n_shards_;
   std::shared_ptr<ParameterExchange> exchange_;  // if ranks share the shards on the CPU
-  std::unique_ptr<DeviceExchange> on_device_;    // if they share batches on CUDA
+  std::shared_ptr<DeviceExchange> on_device_;    // if they share batches on CUDA
   TimeLaw::Draw drawn_;                          // the times of the step before its exchange
-  Adam adam_;
+  std::unique_ptr<Adam> adam_;
   torch::Tensor resident_;  // the dataset's labels on the device, if they fit
   torch::Tensor losses_;    // [kLossRing]
   torch::Tensor go_;        // [1] 1 until a loss or gradient is not finite

@@ -77,6 +77,22 @@ TEST_F(CliRanks, CompleteTheSameBytes) {
   expect_the_same_files({"complete", run(), "--data", source()}, {"--out", "--probabilities"});
 }
 
+TEST_F(CliRanks, DetectTheSameAndWriteOneFolder) {
+  test::write_text(file("full.csv"), "sky,ground\nsun,wet\nrain,dry\nsun,dry\nrain,wet\nsun,dry\n");
+  const std::string full = "csv:" + file("full.csv");
+  const Arguments ood{"ood", run(), "--inside", full, "--outside", full, "--train", full, "--out"};
+  for (const int size : {1, 3}) {
+    const auto results = run_ranks(size, ood + Arguments{file(concat("ood-", size))});
+    for (int rank = 0; rank < size; ++rank) {
+      EXPECT_EQ(results[rank].exit_code, 0) << "rank " << rank << " of " << size << ": " << results[rank].err;
+      EXPECT_EQ(results[rank].out.empty(), rank > 0) << results[rank].out;
+      EXPECT_EQ(results[rank].err.empty(), rank > 0) << results[rank].err;
+    }
+  }
+  for (const char* name : {"/scores.csv", "/auroc.csv", "/report.html"})
+    EXPECT_TRUE(read_file(file("ood-3") + name) == read_file(file("ood-1") + name)) << name;
+}
+
 TEST_F(CliRanks, WorkAloneWhereTheyCannotShare) {
   const auto results = run_ranks(2, {"oracle", "--labels", "2,2"});
   for (const auto& result : results) {

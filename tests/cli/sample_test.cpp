@@ -91,6 +91,26 @@ TEST_F(CliSample, NpyHasAByteForEachLabel) {
   for (size_t k = kHeader; k < bytes.size(); ++k) EXPECT_LT(bytes[k], 2);
 }
 
+TEST_F(CliSample, AFolderHasATablesRowsInPartsAndAnIndex) {
+  constexpr int kCount = 70'000;  // more than one part
+  const auto folder = file("parts");
+  ASSERT_EQ(sample(kCount, folder.string(), {"--steps", "2"}).exit_code, 0);
+  const auto index = read_csv(folder / "index.csv");
+  ASSERT_GT(index.size(), 2U);
+  EXPECT_EQ(index[0].fields, (std::vector<std::string>{"file", "first", "count"}));
+  std::string joined;
+  int64_t next = 0;
+  for (size_t k = 1; k < index.size(); ++k) {
+    const auto& fields = index[k].fields;
+    EXPECT_EQ(fields[1], std::to_string(next));
+    next += std::stoll(fields[2]);
+    const auto part = read_file(folder / fields[0]);
+    joined += k == 1 ? part : part.substr(part.find('\n') + 1);
+  }
+  EXPECT_EQ(next, kCount);
+  EXPECT_TRUE(joined == sample(kCount, "-", {"--steps", "2"}).out) << "the parts are not those of one file";
+}
+
 TEST_F(CliSample, TheSeedDecidesAndMoreSamplesBeginWithTheFewer) {
   const auto twenty = sample(20, "-", {"--seed", "5"}).out;
   EXPECT_EQ(sample(20, "-", {"--seed", "5"}).out, twenty);

@@ -88,9 +88,9 @@ TEST(Machine, EveryAssumptionIsAKey) {
   ConfigSchema schema;
   declare_machine_keys(schema, machine);
   schema.set("wire_bandwidth=25e9", "--assume");
-  schema.set("shared=false", "--assume");
+  schema.set("overlap=0.5", "--assume");
   EXPECT_EQ(machine.wire_bandwidth, 25e9);
-  EXPECT_FALSE(machine.shared);
+  EXPECT_EQ(machine.overlap, 0.5);
   EXPECT_EQ(test::input_error([&] { schema.set("wire_bandwith=1", "--assume"); }),
             "--assume: unknown key wire_bandwith; the nearest known key is wire_bandwidth");
   EXPECT_EQ(test::input_error([&] { schema.set("share=2", "--assume"); }),

@@ -4,6 +4,7 @@
 
 #include "segre/sources/relabel.h"
 #include "segre/tasks/complete_items.h"
+#include "segre/tasks/detect_outside.h"
 #include "segre/tasks/evaluate_run.h"
 #include "segre/tasks/predict.h"
 #include "segre/tasks/rank_outliers.h"
@@ -43,6 +44,7 @@ class TasksOverRanks : public testing::Test {
     folder_ = std::make_unique<ScratchFolder>();
     test::write_text(*folder_ / "t.csv", table(/*with_missing=*/true));
     test::write_text(*folder_ / "full.csv", table(/*with_missing=*/false));
+    test::write_text(*folder_ / "odd.csv", "sky,ground,wind\nsun,wet,north\nrain,dry,west\n");
     Experiment e = test::tiny_experiment();
     e.data = source("t.csv");
     e.train.evidence.kind = EvidenceKind::any;
@@ -254,6 +256,44 @@ TEST_F(TasksOverRanks, OddRowsAreThoseOfOne) {
       EXPECT_TRUE(same(found.rows.variable, one.rows.variable));
       EXPECT_TRUE(same(found.rows.nats, one.rows.nats));
       EXPECT_EQ(found.account, one.account);
+    });
+}
+
+// What detecting rows outside the table finds, and the files that hold it.
+struct Detected {
+  OutsideReport report;
+  std::string scores;
+  std::string auroc;
+};
+
+Detected detect(const LoadedRun& run, const DetectOptions& options) {
+  Detected found{.report = detect_outside(run, "run", options), .scores = {}, .auroc = {}};
+  std::ostringstream scores;
+  std::ostringstream auroc;
+  write_scores_csv(scores, found.report.inside, found.report.outside);
+  write_auroc_csv(auroc, found.report.results);
+  found.scores = scores.str();
+  found.auroc = auroc.str();
+  return found;
+}
+
+TEST_F(TasksOverRanks, RowsFromOutsideAreDetectedAsByOne) {
+  const DetectOptions options{.inside = source("full.csv"),
+                              .outside = source("odd.csv"),  // fewer rows than ranks
+                              .train = source("full.csv"),
+                              .items = 300,
+                              .calibration = 50,
+                              .times = 12};
+  const Detected one = detect(run_, options);
+  for (const int size : {2, 3})
+    over_ranks(size, [&](const LoadedRun& run) {
+      const Detected found = detect(run, options);
+      EXPECT_EQ(found.scores, one.scores);
+      EXPECT_EQ(found.auroc, one.auroc);
+      EXPECT_EQ(found.report.how_recommended, one.report.how_recommended);
+      EXPECT_TRUE(same(found.report.oddest_inside.numbers, one.report.oddest_inside.numbers));
+      EXPECT_TRUE(same(found.report.oddest_inside.nats, one.report.oddest_inside.nats));
+      EXPECT_TRUE(same(found.report.oddest_outside.nats, one.report.oddest_outside.nats));
     });
 }
 
