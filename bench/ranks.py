@@ -28,6 +28,7 @@ NETWORKS = {
     "UNet of 16 channels, batch 32": ("glyphs", 12, ["net.kind=unet", "net.channels=16", "train.batch=32", "train.shards=8"]),
 }  # fmt: skip
 DEVICE_REPEATS = 5
+DEVICE_THREADS = 4  # with one, small networks wait for their data
 DEVICE_NETWORKS = {
     "MLP, batch 1,024": ("pinwheel", 6000, ["net.kind=mlp", "train.batch=1024"]),
     "transformer on 2 columns, batch 64": ("coupled", 6000, ["net.kind=transformer", "train.batch=64"]),
@@ -144,15 +145,15 @@ def device(segre: str) -> None:
 def on_device(segre: str, source: str, steps: int, keys: list[str]) -> None:
     alone, joined = [], []
     for _ in range(DEVICE_REPEATS):  # in turn: the machine's mood changes
-        alone.append(train(segre, 1, 1, source, steps, keys, "cuda"))
-        joined.append(train(segre, 1, 1, source, steps, keys, "cuda", {"SEGRE_JOIN_ALONE": "1"}))
+        alone.append(train(segre, 1, DEVICE_THREADS, source, steps, keys, "cuda"))
+        joined.append(train(segre, 1, DEVICE_THREADS, source, steps, keys, "cuda", {"SEGRE_JOIN_ALONE": "1"}))
     cost = statistics.median(run["steady"] for run in alone) / statistics.median(run["steady"] for run in joined) - 1
     same = all(run["losses"] == alone[0]["losses"] for run in alone + joined)
     print(f"  without {spread([run['steady'] for run in alone])}, with NCCL {spread([run['steady'] for run in joined])}: "
           f"{100 * cost:.1f}% longer; losses {'equal' if same else 'differ'}", flush=True)  # fmt: skip
     few = min(steps, 200)
-    expected = train(segre, 1, 1, source, few, keys, "cuda")
-    shared = train(segre, 2, 1, source, few, keys, "cuda")
+    expected = train(segre, 1, DEVICE_THREADS, source, few, keys, "cuda")
+    shared = train(segre, 2, DEVICE_THREADS, source, few, keys, "cuda")
     off = max(abs(a / b - 1) for a, b in zip(shared["losses"], expected["losses"]))
     print(f"  two ranks on one GPU, by Gloo: {shared['steady']:.1f} steps/s, losses of {few} steps differ by {off:.1e} at most",
           flush=True)  # fmt: skip

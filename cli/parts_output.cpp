@@ -23,9 +23,8 @@ void write_table(const fs::path& folder, const Space& space, const torch::Tensor
                  const std::optional<RandomStream>& numbers) {
   std::optional<BinValues> values;
   if (numbers) values = {*numbers, static_cast<uint64_t>(first)};
-  write_file_whole(folder / name_of_part(first), [&](std::ostream& out) {
-    write_labels_csv(out, space, labels, /*with_header=*/true, values);
-  });
+  write_file_whole(folder / name_of_part(first),
+                   [&](std::ostream& out) { write_labels_csv(out, space, labels, /*with_header=*/true, values); });
 }
 
 // parts [P, 2]: first item and number of items of each, of all ranks.

@@ -33,10 +33,9 @@ void print_row(std::ostream& out, const std::vector<std::string>& cells) {
 }
 
 void print_row(std::ostream& out, const ScalingRow& row) {
-  print_row(out,
-            {std::to_string(row.ranks), std::to_string(row.items), ms(row.compute), ms(row.in_node),
-             ms(row.between_nodes), ms(row.exposed), ms(row.step), plain_digits(row.items_per_second, 3),
-             percent(row.strong), percent(row.weak), bytes(row.memory), name_of(row.bound)});
+  print_row(out, {std::to_string(row.ranks), std::to_string(row.items), ms(row.compute), ms(row.in_node),
+                  ms(row.between_nodes), ms(row.exposed), ms(row.step), plain_digits(row.items_per_second, 3),
+                  percent(row.strong), percent(row.weak), bytes(row.memory), name_of(row.bound)});
 }
 
 // As --assume takes them.

@@ -28,7 +28,7 @@ struct Machine {
   double wire_bandwidth = 46e9;
   double node_latency = 5e-6;   ///< seconds before a message arrives within a node
   double wire_latency = 15e-6;  ///< and in another
-  double bucket_bytes = 25e6;   ///< gradients are sent in parts of this size (the default of PyTorch's DDP)
+  double bucket_bytes = 50e6;   ///< gradients are sent in parts of this size
   double last_bytes = 4e6;      ///< but for the last part, which fills when the backward pass ends
   double overlap = 1.0;         ///< share of the others that are sent during the backward pass
 };

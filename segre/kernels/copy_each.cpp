@@ -30,10 +30,14 @@ namespace {
 
 CopiedType type_of(const torch::Tensor& x) {
   switch (x.scalar_type()) {
-    case torch::kFloat32: return CopiedType::float32;
-    case torch::kBFloat16: return CopiedType::bfloat16;
-    case torch::kBool: return CopiedType::boolean;
-    default: fail("copy_each on CUDA: no copies of ", x.scalar_type());
+    case torch::kFloat32:
+      return CopiedType::float32;
+    case torch::kBFloat16:
+      return CopiedType::bfloat16;
+    case torch::kBool:
+      return CopiedType::boolean;
+    default:
+      fail("copy_each on CUDA: no copies of ", x.scalar_type());
   }
 }
 

@@ -16,9 +16,12 @@ constexpr int kAtOnce = static_cast<int>(kCopiedPerBlock) / (kThreads * kPack); 
 
 __device__ float load_one(const CopyPair& p, int64_t i) {
   switch (p.from_type) {
-    case CopiedType::bfloat16: return __bfloat162float(static_cast<const cuda::bf16*>(p.from)[i]);
-    case CopiedType::boolean: return static_cast<const bool*>(p.from)[i] ? 1.0f : 0.0f;
-    default: return static_cast<const float*>(p.from)[i];
+    case CopiedType::bfloat16:
+      return __bfloat162float(static_cast<const cuda::bf16*>(p.from)[i]);
+    case CopiedType::boolean:
+      return static_cast<const bool*>(p.from)[i] ? 1.0f : 0.0f;
+    default:
+      return static_cast<const float*>(p.from)[i];
   }
 }
 

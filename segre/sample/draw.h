@@ -25,8 +25,8 @@ DrawTotals draw_samples(const Sampler& sampler, int64_t count,
                         const std::shared_ptr<Ranks>& ranks = one_rank());
 
 /// Draws the same samples in parts of `blocks` times Sampler::rows_per_block() (the last may be shorter), each rank
-/// every size-th of them, and passes each to use(labels, index of the first) on the rank that drew it. All ranks get the
-/// totals.
+/// every size-th of them, and passes each to use(labels, index of the first) on the rank that drew it. All ranks get
+/// the totals.
 DrawTotals draw_parts(const Sampler& sampler, int64_t count, int64_t blocks,
                       const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
                       const WorkCallbacks& callbacks = {}, const torch::Tensor& given = {},

@@ -30,8 +30,7 @@ SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, u
 }
 
 SampleRunResult sample_parts(const LoadedRun& run, const SampleOptions& options, uint64_t seed, int64_t count,
-                             int64_t blocks,
-                             const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
+                             int64_t blocks, const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
                              const WorkCallbacks& callbacks, const torch::Tensor& given) {
   const Sampler sampler(run.model, options, seed);
   if (given.defined()) note_untold(run);

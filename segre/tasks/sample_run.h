@@ -28,11 +28,10 @@ SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, u
                            const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
                            const WorkCallbacks& callbacks = {}, const torch::Tensor& given = {});
 
-/// Draws the same samples in parts of about 1,000 rows times `blocks`, each of which is passed to `use` by the rank that
-/// drew it: see draw_parts. Measures no total variation.
+/// Draws the same samples in parts of about 1,000 rows times `blocks`, each of which is passed to `use` by the rank
+/// that drew it: see draw_parts. Measures no total variation.
 SampleRunResult sample_parts(const LoadedRun& run, const SampleOptions& options, uint64_t seed, int64_t count,
-                             int64_t blocks,
-                             const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
+                             int64_t blocks, const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
                              const WorkCallbacks& callbacks = {}, const torch::Tensor& given = {});
 
 }  // namespace segre

@@ -168,9 +168,11 @@ Tensors Adam::whole(torch::Tensor Slot::*part, const std::optional<torch::Device
   return shares_->whole(parts, where);
 }
 
-NamedTensors Adam::weights() const { return by_name(whole(&Slot::weight, slots_.front().parameter.device())); }
+torch::Device Adam::device() const { return slots_.empty() ? torch::kCPU : slots_.front().parameter.device(); }
 
-NamedTensors Adam::average() const { return by_name(whole(&Slot::average, slots_.front().parameter.device())); }
+NamedTensors Adam::weights() const { return by_name(whole(&Slot::weight, device())); }
+
+NamedTensors Adam::average() const { return by_name(whole(&Slot::average, device())); }
 
 NamedTensors Adam::state() const {
   NamedTensors out{{kStepName, torch::tensor(n_steps_, torch::kInt64)}};

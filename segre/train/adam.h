@@ -42,8 +42,8 @@ class Adam {
   /// The first half of a step on a CUDA device, which can be captured: the squared norm of the `gradients`, of the own
   /// numbers if shared, into `norm` [1].
   void measure_on_device(const std::vector<torch::Tensor>& gradients, const torch::Tensor& norm) const;
-  /// The second half. `norm` is the squared norm over all ranks, `numbers` is kernels::adam_numbers [9]; nothing happens
-  /// if `go` [1] is 0, and a gradient that is not finite sets it to 0. The caller counts the step.
+  /// The second half. `norm` is the squared norm over all ranks, `numbers` is kernels::adam_numbers [9]; nothing
+  /// happens if `go` [1] is 0, and a gradient that is not finite sets it to 0. The caller counts the step.
   void update_on_device(const std::vector<torch::Tensor>& gradients, const torch::Tensor& norm,
                         const torch::Tensor& numbers, const torch::Tensor& go) const;
   /// Counts a step that update_on_device took.
@@ -61,13 +61,15 @@ class Adam {
   void load(const NamedTensors& state);
 
  private:
-  // All but the parameter are shaped like it or, if every rank keeps only its own numbers of the weights, are those, [count].
+  // All but the parameter are shaped like it or, if every rank keeps only its own numbers of the weights, are those,
+  // [count].
   struct Slot {
     std::string name;
     torch::Tensor parameter;      // what the network computes with
     torch::Tensor weight;         // float32; shares the parameter's memory at full precision
     torch::Tensor m, v, average;  // float32; undefined if another rank keeps them
   };
+  torch::Device device() const;
   bool keeps_numbers() const;
   torch::Tensor own_numbers(size_t k, const torch::Tensor& x) const;
   std::vector<kernels::AdamSegment> segments(const std::vector<torch::Tensor>& gradients) const;

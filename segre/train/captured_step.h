@@ -20,8 +20,8 @@ struct StepInputs {
 };
 
 /// Runs a step on CUDA many times: normally the first few times, which lets cuDNN choose its algorithms, then captured
-/// once as a CUDA graph, or several, and replayed. Inputs go through pinned memory, so the host prepares the next steps while the
-/// device runs this one, and waits only when kAhead steps are in flight.
+/// once as a CUDA graph, or several, and replayed. Inputs go through pinned memory, so the host prepares the next steps
+/// while the device runs this one, and waits only when kAhead steps are in flight.
 class CapturedStep {
  public:
   /// A part of a step that is captured as one graph. `work` must do the same on the same memory on every call and never

@@ -8,8 +8,8 @@ namespace segre {
 
 /// What ranks exchange in a training step on CUDA devices. Gradients are added up in few buffers, while the backward
 /// pass still computes others, each part of a buffer on the rank that keeps the optimiser's state for it; that rank
-/// updates its part of the parameters and gives it to the others. Always in the same memory, so that it can be part of a
-/// captured step. The calls of a step, in this order:
+/// updates its part of the parameters and gives it to the others. Always in the same memory, so that it can be part of
+/// a captured step. The calls of a step, in this order:
 ///
 ///   begin, [backward pass], end, finish_sums, [norm of gradients()], sum_items, [update], pack, spread, unpack
 class DeviceExchange final : public StateShares {

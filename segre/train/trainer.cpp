@@ -31,11 +31,14 @@ uint64_t to_unsigned(int64_t count) { return static_cast<uint64_t>(count); }
   fail("the loss is ", loss, " at step ", step, "; a smaller train.lr may help");
 }
 
+// Whether ranks may share a batch: its items do not influence each other, and there is something to learn from them.
+bool divides_batches(const Field& field) { return !field.couples_items() && !field.parameters().empty(); }
+
 // Parts of a batch, each handled by one thread. Depends only on the batch and the network: gradients are added in a
 // tree of the shards, so bits do not depend on the number of threads or ranks. A power of two, so that ranks divide it
 // well.
 int64_t shards_of(const Field& field, const TrainOptions& options) {
-  if (field.couples_items() || options.batch < 1) return 1;
+  if (!divides_batches(field) || options.batch < 1) return 1;
   if (options.shards > 0)
     return std::min(options.shards, static_cast<int64_t>(std::bit_floor(to_unsigned(options.batch))));
   constexpr int64_t kNumbers = 3 << 16;  // activations; below this, the overhead of calling LibTorch dominates a shard
@@ -107,7 +110,7 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
   for (const auto& parameter : parameters_of(model_.field())) weights.push_back(parameter.detach());
   // From here on Adam holds the float32 weights.
   if (compute != torch::kFloat32) model_.field().reduce_precision(compute);
-  if (!device.is_cpu() && ranks_->exchanges() && !model_.field().couples_items()) share_on_device();
+  if (!device.is_cpu() && ranks_->exchanges() && divides_batches(model_.field())) share_on_device();
   std::shared_ptr<StateShares> shares = exchange_;
   if (on_device_) shares = on_device_;
   adam_ = std::make_unique<Adam>(model_.field().parameters(), options_.adam, shares, weights);
@@ -126,14 +129,14 @@ void Trainer::share_on_device() {
 
 Trainer::~Trainer() = default;
 
-// Without the right to share, because the network couples the items of a batch, every rank does all of it.
+// Without the right to share, every rank does all of a batch.
 Rows Trainer::own_shards() const { return n_shards_ > 1 ? ranks_->share_of(n_shards_) : Rows{0, 1}; }
 
 Rows Trainer::shard(int64_t k) const { return {options_.batch * k / n_shards_, options_.batch * (k + 1) / n_shards_}; }
 
 Rows Trainer::own_items() const {
   if (!model_.options().device().is_cpu())
-    return model_.field().couples_items() ? Rows{0, options_.batch} : ranks_->share_of(options_.batch);
+    return divides_batches(model_.field()) ? ranks_->share_of(options_.batch) : Rows{0, options_.batch};
   const Rows shards = own_shards();
   return {options_.batch * shards.from / n_shards_, options_.batch * shards.to / n_shards_};
 }

@@ -69,6 +69,19 @@ TEST_F(CliRanks, SampleTheSameBytes) {
   expect_the_same_files({"sample", run(), "--count", "5000", "--seed", "3"}, {"--out"});
 }
 
+// Each writes its parts; three of them have one each.
+TEST_F(CliRanks, FillOneFolderTogether) {
+  for (const int size : {1, 3}) {
+    const auto results =
+        run_ranks(size, {"sample", run(), "--count", "140000", "--steps", "1", "--out", file(concat("parts-", size))});
+    for (const auto& result : results) EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
+  const std::string index = read_file(file("parts-1") + "/index.csv");
+  EXPECT_EQ(index, "file,first,count\n000000000.csv,0,65536\n000065536.csv,65536,65536\n000131072.csv,131072,8928\n");
+  for (const char* name : {"/index.csv", "/000000000.csv", "/000065536.csv", "/000131072.csv"})
+    EXPECT_TRUE(read_file(file("parts-3") + name) == read_file(file("parts-1") + name)) << name;
+}
+
 TEST_F(CliRanks, ScoreTheSameBytes) {
   expect_the_same_files({"likelihood", run(), "--data", source(), "--error", "0.1"}, {"--out", "--per-variable"});
 }

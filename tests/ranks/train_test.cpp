@@ -116,6 +116,15 @@ TEST_F(TrainRanks, any_number_of_ranks_has_the_same_bits) {
   }
 }
 
+// Nothing to exchange: the network is counted.
+TEST_F(TrainRanks, a_tree_without_parameters_is_that_of_one) {
+  const ScratchFolder folder;
+  const Case tree{"tree", "coupled", {"net.kind=tree"}, 20};
+  ASSERT_EQ(run_program(training(tree, folder.path() / "alone", tree.steps)).exit_code, 0);
+  expect_success(run_ranks(2, training(tree, folder.path() / "run", tree.steps)));
+  expect_same_run(folder.path() / "run", folder.path() / "alone");
+}
+
 TEST_F(TrainRanks, a_run_of_four_ranks_goes_on_with_two) {
   const ScratchFolder folder;
   ASSERT_EQ(run_program(training(kMlp, folder.path() / "alone", 120)).exit_code, 0);
@@ -222,7 +231,8 @@ TEST_F(TrainRanks, a_full_disk_ends_all_ranks) {
     results = run_ranks(2, training(kMlp, run, 1'000'000));
   }
   for (const auto& result : results) EXPECT_EQ(result.exit_code, 1) << result.err;
-  EXPECT_NE(results[0].err.find("model.safetensors: writing failed (File too large)"), std::string::npos) << results[0].err;
+  EXPECT_NE(results[0].err.find("model.safetensors: writing failed (File too large)"), std::string::npos)
+      << results[0].err;
   EXPECT_FALSE(RunDirectory(run).latest());
 }
 
