@@ -4,8 +4,8 @@
 
 #include "segre/core/torch.h"
 
-/// MKL's number of threads for the calling thread, 0: as for all; returns the one before. Absent from a LibTorch without
-/// MKL.
+/// MKL's number of threads for the calling thread, 0: as for all; returns the one before. Absent from a LibTorch
+/// without MKL.
 extern "C" int MKL_Set_Num_Threads_Local(int count) __attribute__((weak));
 
 namespace segre {
