@@ -7,8 +7,8 @@
 
 namespace segre {
 
-/// SHA-256 (FIPS 180-4) of bytes added in pieces: by the processor's own instructions where it has them, six times as
-/// fast as plain arithmetic.
+/// SHA-256 (FIPS 180-4) of bytes added in pieces: by the processor's own instructions where it has them, which are
+/// several times as fast as plain arithmetic.
 class Sha256 {
  public:
   enum class Way { fastest, plain };

@@ -22,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kArrival{300'000};  // how long ranks wait for each other at the start
-constexpr milliseconds kNotice{5'000};     // after which the others are told to be missing
+constexpr milliseconds kNotice{5'000};     // after which it is said who is missing
 constexpr milliseconds kAnswer{10'000};    // of the store
 constexpr milliseconds kBeat{500};         // between signs of life
 constexpr milliseconds kNews{2'000};       // how long the reason of a lost connection is awaited
@@ -37,12 +37,15 @@ std::vector<uint8_t> bytes_of(const std::string& text) { return {text.begin(), t
 std::string key(const char* what, int rank) { return concat(what, "/", rank); }
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// Whether this rank is the one that answers where all meet.
+bool holds_store(const Launch& launch) { return launch.rank == 0 && !launch.agent_listens; }
+
 double seconds_of(milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
 c10::intrusive_ptr<c10d::TCPStore> try_to_connect(const Launch& launch) {
   c10d::TCPStoreOptions options;
   options.port = launch.port;
-  options.isServer = launch.rank == 0 && !launch.agent_listens;
+  options.isServer = holds_store(launch);
   options.waitWorkers = false;
   options.timeout = kNotice;
   return c10::make_intrusive<c10d::TCPStore>(launch.address, options);
@@ -57,8 +60,7 @@ c10::intrusive_ptr<c10d::Store> connect(const Launch& launch) {
       store->setTimeout(kArrival);
       return c10::make_intrusive<c10d::PrefixStore>("segre/" + launch.attempt, store);
     } catch (const std::exception& error) {
-      const bool holds = launch.rank == 0 && !launch.agent_listens;
-      if (holds || now_seconds() - start > seconds_of(kArrival))
+      if (holds_store(launch) || now_seconds() - start > seconds_of(kArrival))
         fail("rank ", launch.rank, " of ", launch.size, ": no meeting at ", launch.address, ":", launch.port, ": ",
              first_line(error.what()));
       if (launch.rank == kSpeaker)
@@ -225,7 +227,7 @@ bool Meeting::tell(const std::string& message) {
   const bool first = text_of(store_->compareSet(kFailure, {}, bytes_of(message))) == message;
   end();  // this rank's own watch would end it with the message as another's
   // The store ends with the rank that holds it; the others look at it once in a while.
-  if (launch_.rank == 0 && !launch_.agent_listens && launch_.size > 1) std::this_thread::sleep_for(3 * kBeat);
+  if (holds_store(launch_) && launch_.size > 1) std::this_thread::sleep_for(3 * kBeat);
   return first;
 }
 
