@@ -277,7 +277,7 @@ class Model:
                 self._run.variables([column], "column")  # says what there is
             given = self._run.variables(others, "column")
             data = _tables.with_unknown(data, column)
-        done = self._run.complete(self._open(data, True, {}), -1, True, 1, 0.0, given, None, [])
+        done = self._run.complete(self._open(data, True, {}), -1, True, 1, 0.0, given, None, [], column is not None)
         if column is None:
             return _like(done.probabilities, data)
         i = self.space.names.index(column)

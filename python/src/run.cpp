@@ -177,11 +177,13 @@ struct Completed {
 
 Completed complete(const LoadedRun& run, const DataSource& source, int64_t draws, bool probabilities, uint64_t seed,
                    double noise, const std::optional<torch::Tensor>& given,
-                   const std::optional<torch::Tensor>& evidence, const Set& set) {
+                   const std::optional<torch::Tensor>& evidence, const Set& set, bool holes_as_trained) {
   const Space& space = run.model.space();
-  const Completer completer(
-      run,
-      {.sample = sample_options(run, set), .seed = seed, .noise = noise, .given = given.value_or(torch::Tensor())});
+  const Completer completer(run, {.sample = sample_options(run, set),
+                                  .seed = seed,
+                                  .noise = noise,
+                                  .given = given.value_or(torch::Tensor()),
+                                  .holes_as_trained = holes_as_trained});
   const auto labels = first_items(space, source, 0, "data", Unknowns::allow);
   torch::Tensor soft;
   if (evidence) soft = check_evidence(space, evidence->to(torch::kCPU, torch::kFloat64), labels.size(0), "evidence");
@@ -296,7 +298,7 @@ void bind_run(nb::module_& m) {
           "source"_a, "bound"_a, "error"_a.none(), "share"_a, "evaluations"_a, "each"_a, "log_mean"_a, "order"_a,
           "seed"_a, "given"_a.none(), "per_variable"_a, nb::call_guard<Work>())
       .def("complete", &complete, "source"_a, "draws"_a, "probabilities"_a, "seed"_a, "noise"_a, "given"_a.none(),
-           "evidence"_a.none(), "set"_a, nb::call_guard<Work>())
+           "evidence"_a.none(), "set"_a, "holes_as_trained"_a = false, nb::call_guard<Work>())
       .def("outliers", &outliers, "source"_a, "data"_a.none(), "train"_a.none(), "error"_a, "times"_a, "calibration"_a,
            "seed"_a, nb::call_guard<Work>())
       .def("variables", &variables, "names"_a, "option"_a)

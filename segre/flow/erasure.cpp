@@ -18,7 +18,7 @@ class Erasure final : public Integrator {
         n_steps_(std::min(options.steps, flow.space.n_variables())),
         order_(options.order),
         times_{0.0, options.t1},
-        endpoint_(endpoint_blocks(flow)) {
+        marginals_(marginal_blocks(flow)) {
     if (options.steps < 1) fail_input("sample.steps = ", options.steps, ": expected at least 1");
     if (!flow.from_evidence)
       fail_input("sample.sampler = \"erasure\" needs a model with model.form = \"evidence\", which can be told labels");
@@ -59,9 +59,9 @@ class Erasure final : public Integrator {
     const auto total = (known.labels == kUnknown).sum(1, /*keepdim=*/true);
     auto filled = torch::zeros_like(total);
     auto all_finite = torch::ones({1}, flow_.options);  // NaN otherwise, so that the integrator notices
-    const auto ask = [this](const State& state) { return (*endpoint_)(state); };
+    const auto ask = [this](const State& state) { return (*marginals_)(state); };
     for (int64_t step = 0; step < n_steps_; ++step) {
-      const auto pi = marginals(flow_, ask, known, B);
+      const auto pi = marginals_given(flow_, ask, known, B).exp();
       all_finite = all_finite * (pi.sum() * 0.0 + 1.0);
       const auto labels = draw(pi, uniforms(from, Purpose::erasure, step));
       const auto best = reduce_blocks(space, {pi}, [](const auto& in) { return in[0].amax(-1); });
@@ -82,7 +82,7 @@ class Erasure final : public Integrator {
   int64_t n_steps_;
   FillOrder order_;
   std::vector<double> times_;
-  std::shared_ptr<const StateBlocks> endpoint_;
+  std::shared_ptr<const StateBlocks> marginals_;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "segre/flow/flow.h"
 
+#include "segre/simplex/lift.h"
+
 namespace segre {
 namespace {
 
@@ -17,6 +19,9 @@ Flow flow_of(const Model& model) {
           .path = model.shared_path(),
           .options = model.options(),
           .endpoint = [model](const State& state) { return model.endpoint(state); },
+          .log_marginals = model.form() == Form::velocity
+                               ? StateFunction()
+                               : [model](const State& state) { return log_lift(model.space(), model.logits(state)); },
           .velocity = [model](const State& state) { return velocity_without_gradient(model, state); },
           .from_evidence = model.form() == Form::evidence,
           .n_activations = model.field().n_activations()};
@@ -28,6 +33,7 @@ Flow flow_of(const JointOracle& oracle) {
           .path = oracle.shared_path(),
           .options = torch::kFloat64,
           .endpoint = endpoint,
+          .log_marginals = [oracle](const State& state) { return oracle.posterior_marginals(state).log(); },
           .velocity =
               [oracle, endpoint](const State& state) {
                 return velocity_from_endpoint(oracle.path(), endpoint(state),
@@ -48,14 +54,14 @@ Flow with_evidence(const Flow& flow, const torch::Tensor& soft) {
   };
   Flow out = flow;
   out.endpoint = bind(flow.endpoint);
+  if (flow.log_marginals) out.log_marginals = bind(flow.log_marginals);
   out.velocity = bind(flow.velocity);
   return out;
 }
 
-torch::Tensor marginals(const Flow& flow, const StateFunction& endpoint, const Known& known, int64_t n_rows) {
+torch::Tensor marginals_given(const Flow& flow, const StateFunction& ask, const Known& known, int64_t n_rows) {
   const auto v = torch::zeros({n_rows, flow.space.n_coordinates()}, flow.options);
-  const auto D = endpoint({v, torch::zeros({n_rows}, flow.options), known});
-  return label_probabilities(flow.space, *flow.path, D).clamp_min(0.0);
+  return ask({v, torch::zeros({n_rows}, flow.options), known});
 }
 
 }  // namespace segre

@@ -14,6 +14,8 @@ struct Flow {
   std::shared_ptr<const Path> path;
   torch::TensorOptions options;  ///< type and device of v and t
   StateFunction endpoint;        ///< D [B, S]: differentiable in v if gradients are enabled
+  StateFunction log_marginals;   ///< log P(label | state) [B, S], exact where D is rounded; undefined if the model has no
+                                 ///< logits (the velocity form)
   StateFunction velocity;        ///< F [B, S]: without gradients, fused if the kernels support it
   bool from_evidence = false;  ///< whether D = kappa (softmax(e + message) - 1/c); the derivative of a decided variable
                                ///< is then that of its own evidence, and states may say what is known
@@ -29,8 +31,9 @@ Flow flow_of(const JointOracle& oracle);
 /// The flow of p(x | evidence) for soft evidence [S] that is the same for every row: log-likelihoods of all labels.
 Flow with_evidence(const Flow& flow, const torch::Tensor& soft);
 
-/// Label probabilities given only what is known, the marginals p(x_i | known): one evaluation at t = 0, where the flow
-/// has no evidence. known [B] rows -> [B, S]; rows of variables that are not open are meaningless.
-torch::Tensor marginals(const Flow& flow, const StateFunction& endpoint, const Known& known, int64_t n_rows);
+/// Log-probabilities of labels given only what is known, log p(x_i | known): one evaluation of `ask`, which is
+/// Flow::log_marginals or blocks of it, at t = 0, where the flow has no evidence. known [B] rows -> [B, S]; those of
+/// variables that are not open are meaningless.
+torch::Tensor marginals_given(const Flow& flow, const StateFunction& ask, const Known& known, int64_t n_rows);
 
 }  // namespace segre

@@ -36,12 +36,20 @@ torch::Tensor StateBlocks::operator()(const State& state, const std::vector<torc
   return (*blocks_[shape_of(state.known)])(inputs);
 }
 
-std::shared_ptr<const StateBlocks> endpoint_blocks(const Flow& flow) {
-  const auto body = [endpoint = flow.endpoint](const State& state, const auto&) {
+namespace {
+
+std::shared_ptr<const StateBlocks> blocks_of(const Flow& flow, const StateFunction& function) {
+  const auto body = [function](const State& state, const auto&) {
     const torch::NoGradGuard no_grad;
-    return endpoint(state);
+    return function(state);
   };
   return std::make_shared<StateBlocks>(body, rows_per_block(flow), flow.options.device());
 }
+
+}  // namespace
+
+std::shared_ptr<const StateBlocks> endpoint_blocks(const Flow& flow) { return blocks_of(flow, flow.endpoint); }
+
+std::shared_ptr<const StateBlocks> marginal_blocks(const Flow& flow) { return blocks_of(flow, flow.log_marginals); }
 
 }  // namespace segre

@@ -34,4 +34,7 @@ class StateBlocks {
 /// D of a flow, without gradients.
 std::shared_ptr<const StateBlocks> endpoint_blocks(const Flow& flow);
 
+/// Log-probabilities of labels, Flow::log_marginals, without gradients.
+std::shared_ptr<const StateBlocks> marginal_blocks(const Flow& flow);
+
 }  // namespace segre

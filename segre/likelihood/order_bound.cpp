@@ -11,8 +11,6 @@
 namespace segre {
 namespace {
 
-constexpr double kLeastProbability = 1e-30;  // keeps the logarithm finite if a network gives a label none at all
-
 // Random priorities of the cells, R rows of one item: [R, n] on the CPU.
 torch::Tensor priorities(uint64_t seed, int64_t rows, int64_t n) {
   return fill_uniform(torch::empty({rows, n}), {seed, Purpose::fill_order}, 0);
@@ -26,7 +24,7 @@ torch::Tensor ranks(const torch::Tensor& priority, const torch::Tensor& open) {
 }  // namespace
 
 OrderBound::OrderBound(Flow flow, const OrderOptions& options)
-    : flow_(std::move(flow)), options_(options), endpoint_(endpoint_blocks(flow_)) {
+    : flow_(std::move(flow)), options_(options), marginals_(marginal_blocks(flow_)) {
   if (!flow_.from_evidence)
     fail_input("the order bound needs a model with model.form = \"evidence\", which can be told labels");
   if (options_.order == LabelOrder::any && (options_.times < 2 || options_.times % 2 != 0))
@@ -40,7 +38,7 @@ int64_t OrderBound::evaluations() const {
 
 // On the CPU each item is computed separately; on a GPU a block of rows holds as many as fit.
 int64_t OrderBound::items_per_block() const {
-  return flow_.options.device().is_cpu() ? 1 : std::max<int64_t>(1, endpoint_->rows() / evaluations());
+  return flow_.options.device().is_cpu() ? 1 : std::max<int64_t>(1, marginals_->rows() / evaluations());
 }
 
 void OrderBound::require_row_memory() const {
@@ -100,11 +98,11 @@ std::vector<torch::Tensor> OrderBound::parts_of(const torch::Tensor& labels, con
   }
   const auto device = flow_.options.device();
   const auto all = torch::cat(known).to(device);
-  const auto pi = marginals(
-      flow_, [this](const State& state) { return (*endpoint_)(state); }, {.labels = all}, all.size(0));
-  const auto log_pi =
-      pick(flow_.space, pi.to(torch::kFloat64).clamp_min(kLeastProbability).log(), torch::cat(repeated).to(device));
-  return (-(torch::cat(weights) * log_pi.cpu())).split_with_sizes(sizes);
+  const auto all_log_pi = marginals_given(
+      flow_, [this](const State& state) { return (*marginals_)(state); }, {.labels = all}, all.size(0));
+  const auto log_pi = pick(flow_.space, all_log_pi.to(torch::kFloat64), torch::cat(repeated).to(device));
+  const auto weight = torch::cat(weights);
+  return (-torch::where(weight > 0.0, weight * log_pi.cpu(), 0.0)).split_with_sizes(sizes);
 }
 
 ItemScores OrderBound::operator()(const torch::Tensor& all_labels) const {
@@ -133,7 +131,7 @@ ItemScores OrderBound::operator()(const torch::Tensor& all_labels) const {
   if (N == 0) return {.log_p = torch::empty({0}, torch::kFloat64), .std_error = torch::empty({0}, torch::kFloat64)};
   const auto all = torch::stack(values);  // [N, R or 1]
   if (!all.isfinite().all().item<bool>())
-    fail("the network gave endpoints that are not finite; the model's weights may be damaged");
+    fail("the network gave probabilities that are not finite; the model's weights may be damaged");
   ItemScores scores{.log_p = -all.mean(1),
                     .std_error = averaged ? stratified_error(all) : torch::zeros({N}, torch::kFloat64)};
   if (options_.per_variable) scores.cells = -torch::stack(cells);

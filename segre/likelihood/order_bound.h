@@ -57,7 +57,7 @@ class OrderBound {
 
   Flow flow_;
   OrderOptions options_;
-  std::shared_ptr<const StateBlocks> endpoint_;
+  std::shared_ptr<const StateBlocks> marginals_;
 };
 
 }  // namespace segre

@@ -20,7 +20,8 @@ const torch::Tensor& a_weight(const std::shared_ptr<Field>& field) {
 }
 
 constexpr int64_t kTicks = 257;        // of the table that turns a/s into t
-constexpr double kLeastSpread = 1e-6;  // keeps the odds of a decided label finite
+constexpr double kLeastScale = 1e-6;   // variables with one label have no scale
+constexpr double kMostBehind = 5.0;    // nats by which a label is shown to trail the second best
 
 // Whether the kernels give what the network is shown of v.
 bool is_fused(const torch::Tensor& v) { return kernels::serves(v) && !v.requires_grad(); }
@@ -53,6 +54,7 @@ Model::Model(Space space, std::shared_ptr<const Path> path, Form form, std::shar
   evenly_ = lift(space_, torch::zeros({space_.n_coordinates()}, scales_.options()));
   t1_ = decision_time(space_, *path_);
   clock_ = ratios(*path_, t1_, scales_.options());
+  most_lead_ = spread(space_, (scales_ * clock_.slice(0, -1)).square());
 }
 
 torch::Tensor Model::evidence(const State& state) const {
@@ -84,22 +86,37 @@ torch::Tensor Model::network_input(const State& state) const {
   return field_->embeds_labels() ? W : with_corners(space_, known, W);
 }
 
-// The mean log odds of soft evidence: [B, n]. With label probabilities q it is as certain as a path whose labels have
-// the same spread 1 - sum_j q_j^2. For two labels with log odds g the spread is 1/2 sech^2(g/2), and a path has the
-// mean log odds kappa^2 (a/s)^2.
-torch::Tensor Model::soft_odds(const Known& known) const {
-  const auto spread_left = reduce_blocks(space_, {known.soft}, [](const auto& in) {
-    if (in[0].size(-1) == 1) return torch::ones_like(in[0].select(-1, 0));  // nothing to know
-    const auto q = in[0].softmax(-1);
-    const auto c = static_cast<double>(in[0].size(-1));
-    return ((1.0 - q.square().sum(-1)) / (1.0 - 1.0 / c)).clamp(kLeastSpread, 1.0);
+// Soft evidence as a path shows evidence: [B, S], mean 0 per variable. Given the label k, e_k leads the others by as much
+// as the path is certain, and these scatter around a common value. So labels may trail the second best by no more than
+// a path of that certainty makes likely: an excluded label, at minus infinity, would drown everything else that a
+// network is shown. Nothing that excludes a label is lost: logits and readouts add the evidence as it is.
+torch::Tensor Model::limited(const torch::Tensor& soft) const {
+  return map_blocks(space_, {soft, most_lead_.expand_as(soft)}, [](const auto& in) {
+    const auto& s = in[0];
+    if (s.size(-1) == 1) return torch::zeros_like(s);
+    const auto best = s.amax(-1, /*keepdim=*/true);
+    const auto second = std::get<0>(s.topk(2, -1)).narrow(-1, 1, 1);
+    const auto lead = torch::minimum(best - second, in[1].narrow(-1, 0, 1));
+    const auto level =
+        torch::where(s < best, (s - second).clamp_min(-kMostBehind) - lead, torch::zeros({1}, s.options()));
+    return level - level.mean(-1, true);
   });
-  return 2.0 * spread_left.rsqrt().clamp_min(1.0).acosh();
+}
+
+// The mean log odds g/2 at which the evidence of a path has, on average, the size of this (limited) one: [B, n]. Its
+// mean is g/2 (e_k - 1/c) and its covariance g/2 on c - 1 dimensions, so E|e|^2 = (c - 1) (g^2 / 4c + g / 2).
+torch::Tensor Model::soft_odds(const torch::Tensor& limited_soft) const {
+  return reduce_blocks(space_, {limited_soft}, [](const auto& in) {
+    const auto c = static_cast<double>(in[0].size(-1));
+    if (in[0].size(-1) == 1) return torch::zeros_like(in[0].select(-1, 0));  // nothing to know
+    const auto size = in[0].square().sum(-1);
+    return 0.5 * c * ((1.0 + 4.0 / (c * (c - 1.0)) * size).sqrt() - 1.0);
+  });
 }
 
 torch::Tensor Model::certainty(const State& state) const {
   const auto at = path_->at(state.t.dim() == 1 ? state.t.unsqueeze(1) : state.t);
-  const auto odds = soft_odds(state.known) / scales_.square().clamp_min(kLeastSpread);
+  const auto odds = soft_odds(limited(state.known.soft)) / scales_.square().clamp_min(kLeastScale);
   const auto of_all = ((at.a / at.s).square() + odds).sqrt().contiguous();
   const auto tick = torch::searchsorted(clock_, of_all).clamp(1, clock_.numel() - 1);
   const auto low = clock_.index_select(0, (tick - 1).flatten()).view_as(of_all);
@@ -122,7 +139,7 @@ torch::Tensor Model::strength(const State& state) const {
   const auto at = path_->at(state.t.dim() == 1 ? state.t.unsqueeze(1) : state.t);
   auto g = 2.0 * (scales_ * at.a / at.s).square();
   if (labels.defined()) g = torch::where(labels == kUnknown, g, torch::zeros({1}, g.options()));
-  if (soft.defined()) g = g + 2.0 * soft_odds(state.known);
+  if (soft.defined()) g = g + 2.0 * soft_odds(limited(soft));
   if (labels.defined()) g = torch::where(labels >= 0, 2.0 * (scales_ * clock_.slice(0, -1)).square(), g);
   return g.expand({state.v.size(0), scales_.size(0)});
 }
@@ -131,11 +148,17 @@ torch::Tensor Model::strength(const State& state) const {
 torch::Tensor Model::standardised(const State& state, const FieldInput& input) const {
   const auto& g = input.strength;
   const auto shrink = (1.0 + g).rsqrt();
-  const auto z = evidence(state) * spread(space_, shrink);
+  const auto z = evidence(shown_state(state)) * spread(space_, shrink);
   const auto& labels = state.known.labels;
   if (!labels.defined()) return z;
   const auto corner = (input.W - evenly_) * spread(space_, 0.5 * g * shrink);
   return torch::where(spread(space_, labels >= 0), corner, z);
+}
+
+State Model::shown_state(const State& state) const {
+  State shown = state;
+  if (shown.known.soft.defined()) shown.known.soft = limited(shown.known.soft);
+  return shown;
 }
 
 FieldInput Model::field_input(const State& state) const {
@@ -146,14 +169,15 @@ FieldInput Model::field_input(const State& state) const {
   if (reads_evidence && is_fused(state.v)) {
     // Corners of known labels cost nothing here, so W has them even if the network looks the labels up by itself.
     const auto at = path_->at(state.t);
+    const Known limited_known = shown_state(state).known;
     auto shown = kernels::evidence_inputs(state.v.contiguous(), space_,
                                           {.scale = (at.a / at.s.square()).contiguous(),
                                            .ratio = (at.a / at.s).contiguous(),
                                            .last = clock_.slice(0, -1)},
-                                          scales_, known_rows(known),
-                                          known.soft.defined() ? soft_odds(known).contiguous() : torch::Tensor(),
+                                          scales_, known_rows(limited_known),
+                                          known.soft.defined() ? soft_odds(limited_known.soft).contiguous() : known.soft,
                                           reads == FieldReads::standardised);
-    input.W = std::move(shown.W);
+    input.W = known.soft.defined() ? network_input(state) : std::move(shown.W);
     input.strength = std::move(shown.strength);
     input.standardised = std::move(shown.standardised);
     return input;

@@ -60,7 +60,9 @@ class Model {
 
  private:
   torch::Tensor evidence(const State& state) const;   // e and what is known softly: [B, S]
-  torch::Tensor soft_odds(const Known& known) const;  // the mean log odds of soft evidence: [B, n]
+  torch::Tensor limited(const torch::Tensor& soft) const;  // soft evidence as the network is shown it: [B, S]
+  torch::Tensor soft_odds(const torch::Tensor& limited_soft) const;  // the mean log odds of soft evidence: [B, n]
+  State shown_state(const State& state) const;                       // with limited soft evidence
   torch::Tensor certainty(const State& state) const;  // the time of each variable at which a path is as certain: [B, n]
   torch::Tensor strength(const State& state) const;   // FieldInput::strength
   torch::Tensor standardised(const State& state, const FieldInput& input) const;  // FieldInput::standardised
@@ -73,6 +75,7 @@ class Model {
   torch::Tensor coordinate_scales_;  // [S], or [1] if all are equal
   torch::Tensor evenly_;             // [S] 1/c
   torch::Tensor clock_;              // [K] a/s at evenly spaced times up to the decision time
+  torch::Tensor most_lead_;          // [S] log odds of a label at the decision time
   double t1_;                        // the decision time
 };
 

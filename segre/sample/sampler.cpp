@@ -46,7 +46,7 @@ Sampler::Sampler(Flow flow, const SampleOptions& options, uint64_t seed)
                                         .t1 = stop_time(flow_, options),
                                         .tolerance = options.tolerance,
                                         .order = options.order});
-  endpoint_ = endpoint_blocks(flow_);
+  if (flow_.from_evidence) marginals_ = marginal_blocks(flow_);
 }
 
 Sampler::Sampler(const Model& model, const SampleOptions& options, uint64_t seed)
@@ -152,14 +152,14 @@ Samples Sampler::complete(const Known& known, uint64_t first, int64_t draw) cons
 torch::Tensor Sampler::probabilities(const Known& known, uint64_t first) const {
   const torch::NoGradGuard no_grad;
   const int64_t count = check_known(known);
-  if (count == 0) return torch::empty({0, flow_.space.n_coordinates()});
+  if (count == 0) return torch::empty({0, flow_.space.n_coordinates()}, torch::kFloat64);
   const auto parts = parts_of(first, count);
   std::vector<torch::Tensor> out(parts.size());
   for_each_block(static_cast<int64_t>(parts.size()), flow_.options.device().is_cpu(), [&](int64_t k) {
     const torch::NoGradGuard no_grad_here;
-    const auto ask = [this](const State& state) { return (*endpoint_)(state); };
-    const auto pi = marginals(flow_, ask, block_of(known, parts[k]), rows_);
-    out[k] = pi.slice(0, parts[k].begin, parts[k].end).to(torch::kCPU, torch::kFloat32);
+    const auto ask = [this](const State& state) { return (*marginals_)(state); };
+    const auto log_p = marginals_given(flow_, ask, block_of(known, parts[k]), rows_);
+    out[k] = log_p.slice(0, parts[k].begin, parts[k].end).to(torch::kCPU, torch::kFloat64).exp();
   });
   const auto all = torch::cat(out);
   if (!all.isfinite().all().item<bool>())

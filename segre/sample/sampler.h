@@ -59,7 +59,7 @@ class Sampler {
   /// Completion k depends on the seed, k, `draw` and row k alone; draw 0 of rows with nothing known is sample k. Labels
   /// of variables left out are kUnknown. InputError unless the flow can be told what is known.
   Samples complete(const Known& known, uint64_t first, int64_t draw) const;
-  /// The marginals p(x_i = j | known) of the open variables, one evaluation per row: [B, S] float32 on the CPU. Row k
+  /// The marginals p(x_i = j | known) of the open variables, one evaluation per row: [B, S] float64 on the CPU. Row k
   /// depends on its number, first + k, only by rounding.
   torch::Tensor probabilities(const Known& known, uint64_t first) const;
   /// Time of the readout.
@@ -98,7 +98,7 @@ class Sampler {
   uint64_t seed_;
   int64_t rows_;
   std::shared_ptr<const Integrator> integrator_;
-  std::shared_ptr<const StateBlocks> endpoint_;
+  std::shared_ptr<const StateBlocks> marginals_;
 };
 
 }  // namespace segre

@@ -17,14 +17,20 @@ namespace {
 
 constexpr double kRuledOut = -1e4;  // log-likelihood of an impossible label, finite so that products with 0 stay 0
 
-// Log-likelihoods that rule out the label of missing values in every variable that has one: [S].
-torch::Tensor excluded_labels(const Space& space) {
-  auto soft = torch::zeros({space.n_coordinates()});
-  for (int64_t i = 0; i < space.n_variables() && space.layout() == Layout::table; ++i) {
+// The label of missing values of every variable, kUnknown without one: [n]. Undefined if no variable has one.
+torch::Tensor missing_labels(const Space& space) {
+  auto labels = torch::full({space.n_variables()}, kUnknown, torch::kInt64);
+  if (space.layout() != Layout::table) return {};
+  for (int64_t i = 0; i < space.n_variables(); ++i) {
     const int64_t last = space.n_labels(i) - 1;
-    if (last > 0 && space.label_name(i, last) == kMissingName) soft[space.offset(i) + last] = kRuledOut;
+    if (last > 0 && space.label_name(i, last) == kMissingName) labels[i] = last;
   }
-  return (soft < 0).any().item<bool>() ? soft : torch::Tensor();
+  return (labels >= 0).any().item<bool>() ? labels : torch::Tensor();
+}
+
+// Log-likelihoods that rule out the labels of missing values: [S].
+torch::Tensor excluding(const Space& space, const torch::Tensor& missing) {
+  return one_hot(space, missing.clamp_min(0), torch::kFloat32).mul(kRuledOut).mul(spread(space, missing >= 0));
 }
 
 // Log-likelihoods with a maximum of 0 per variable, none below kRuledOut. InputError if all labels of a variable are
@@ -52,7 +58,7 @@ Completer::Completer(const LoadedRun& run, const CompleteOptions& options)
     : options_(options),
       ranks_(run.ranks),
       sampler_(run.model, options.sample, options.seed),
-      excluded_(excluded_labels(run.model.space())) {
+      missing_(missing_labels(run.model.space())) {
   if (run.model.form() != Form::evidence)
     fail_input("this model has model.form = \"", run.model.form() == Form::velocity ? "velocity" : "endpoint",
                "\" and cannot be told what is known; train one with model.form = \"evidence\"");
@@ -66,15 +72,17 @@ Known Completer::known_of(const torch::Tensor& labels, const torch::Tensor& soft
   check_labels(model_space, labels, Unknowns::allow);
   Known known;
   known.labels = labels;
+  if (options_.holes_as_trained && missing_.defined())
+    known.labels = torch::where(labels == kUnknown, missing_, labels);
   if (options_.given.defined())
-    known.labels = torch::where(options_.given, labels, torch::full({1}, kUnknown, torch::kInt64));
+    known.labels = torch::where(options_.given, known.labels, torch::full({1}, kUnknown, torch::kInt64));
   std::vector<torch::Tensor> evidence;
   if (options_.noise > 0.0) {
     evidence.push_back(noisy_evidence(model_space, known.labels, options_.noise));
     known.labels = torch::full_like(labels, kUnknown);
   }
   if (soft.defined()) evidence.push_back(normalised(model_space, soft).to(torch::kFloat32));
-  if (excluded_.defined()) evidence.push_back(excluded_.expand({labels.size(0), -1}));
+  if (missing_.defined()) evidence.push_back(excluding(model_space, missing_).expand({labels.size(0), -1}));
   for (const auto& part : evidence) known.soft = known.soft.defined() ? known.soft + part : part;
   return known;
 }
@@ -100,7 +108,7 @@ void write_probabilities(std::ostream& out, const Space& space, const torch::Ten
   out << std::setprecision(6);
   for (int64_t k = 0; k < labels.size(0); ++k) {
     const auto* label = labels[k].const_data_ptr<int64_t>();
-    const auto* row = p[k].const_data_ptr<float>();
+    const auto* row = p[k].const_data_ptr<double>();
     for (int64_t i = 0; i < space.n_variables(); ++i) {
       if (label[i] != kUnknown) continue;
       for (int64_t j = 0; j < space.n_labels(i); ++j) {

@@ -14,6 +14,9 @@ struct CompleteOptions {
   uint64_t seed = 1;
   double noise = 0.0;     ///< probability that a label in the data was replaced by one drawn uniformly from all
   torch::Tensor given{};  ///< [n] bool: only these variables are taken from the data; undefined: all
+  /// Holes of variables taken from the data are what training read them as: the label of missing values, where a
+  /// variable has one. Otherwise they are unknown, and filled in.
+  bool holes_as_trained = false;
 };
 
 /// Fills in what is unknown about items.
@@ -28,7 +31,7 @@ class Completer {
   /// Draw number `draw` of items first, first + 1, ...: [B, n] int64. An item's completion depends on what is known of
   /// it, its number, the seed and the draw alone.
   torch::Tensor draw(const Known& known, uint64_t first, int64_t draw) const;
-  /// The marginals p(x_i = j | known): [B, S] float32, corners for known labels. One evaluation per item.
+  /// The marginals p(x_i = j | known): [B, S] float64, corners for known labels. One evaluation per item.
   torch::Tensor probabilities(const Known& known, uint64_t first) const;
   /// The most likely label of every marginal: [B, n] int64.
   torch::Tensor best(const torch::Tensor& probabilities) const;
@@ -43,7 +46,7 @@ class Completer {
   CompleteOptions options_;
   std::shared_ptr<Ranks> ranks_;
   Sampler sampler_;
-  torch::Tensor excluded_;  // [S]: log-likelihoods that rule out labels of missing values; undefined: no such label
+  torch::Tensor missing_;  // [n] int64: the label of missing values, kUnknown without one; undefined: no variable has one
 };
 
 /// What to write about completed items. Of several ranks only rank 0 writes, but all must ask for the same: a stream of

@@ -16,7 +16,7 @@ struct CompletedItems {
   int64_t first;           ///< the number of the first one
   torch::Tensor known{};   ///< [B, n] int64: what was known of them, kUnknown elsewhere
   torch::Tensor labels{};  ///< [B, draws, n] int64, [B, 1, n] with the most likely labels; undefined if not wanted
-  torch::Tensor probabilities{};  ///< [B, S] float32, see Completer::probabilities; undefined if not wanted
+  torch::Tensor probabilities{};  ///< [B, S] float64, see Completer::probabilities; undefined if not wanted
 };
 
 /// Completes items in memory: labels [N, n] int64 with kUnknown for cells to be filled in, and log-likelihoods [N, S]

@@ -15,7 +15,6 @@ namespace segre {
 namespace {
 
 constexpr int64_t kGroups = 10;
-constexpr double kLeastProbability = 1e-30;
 
 Measured mean_of(const std::vector<double>& values) {
   double sum = 0.0;
@@ -102,7 +101,7 @@ class PredictionWriter {
     const double told = p[truth].item<double>();
     out_ << ',' << name(truth) << ',' << told;
     tally_.right.push_back(predicted == truth ? 1.0 : 0.0);
-    tally_.surprise.push_back(-std::log(std::max(told, kLeastProbability)));
+    tally_.surprise.push_back(-std::log(told));
     tally_.claimed.push_back(p[predicted].item<double>());
   }
 
@@ -138,18 +137,18 @@ PredictionQuality predict_column(const LoadedRun& run, const SourceName& name, c
   const auto variable = parse_variables(space, column, option).nonzero();
   if (variable.size(0) != 1) fail_input(option, " ", column, ": expected one column");
   const auto target = variable[0][0].item<int64_t>();
-  const Completer completer(run, {.sample = run.experiment.sample});
   CsvItems items(name, space, what, Unknowns::allow, column);
+  const Completer completer(run, {.sample = run.experiment.sample,
+                                  .given = parse_variables(space, column, option).logical_not(),
+                                  .holes_as_trained = items.rows().missing() != TableRows::Missing::unknown});
   std::ostream nowhere(nullptr);
   PredictionWriter writer(run.ranks->is_first() ? out : nowhere, space, target, items.field(target) >= 0);
   int64_t done = 0;
   for (;;) {
-    auto labels = read_rows(items, space.n_variables(), std::min(items_per_round(completer), name.limit() - done));
+    const auto labels = read_rows(items, space.n_variables(), std::min(items_per_round(completer), name.limit() - done));
     if (labels.size(0) == 0) break;
-    const auto truth = labels.select(1, target).clone();
-    labels.select(1, target).fill_(kUnknown);
     const auto p = complete_round(completer, labels, {}, done, {.labels = false, .probabilities = true}).probabilities;
-    writer.add(p.narrow(1, space.offset(target), space.n_labels(target)), truth, done);
+    writer.add(p.narrow(1, space.offset(target), space.n_labels(target)), labels.select(1, target), done);
     done += labels.size(0);
     callbacks.report({"predicting", done, done});  // how many there are is not known
   }
