@@ -1,5 +1,7 @@
 #include "segre/data/label_counts.h"
 
+#include "segre/data/split.h"
+
 namespace segre {
 namespace {
 
@@ -14,12 +16,22 @@ torch::Tensor count_labels(const Space& space, const torch::Tensor& labels) {
   return torch::bincount((labels + space.starts(torch::kCPU)).masked_select(labels >= 0), {}, space.n_coordinates());
 }
 
-torch::Tensor count_labels(const DataSource& source, int64_t n_items) {
+void for_some_items(const DataSource& source, int64_t most, int64_t at_once,
+                    const std::function<void(const torch::Tensor& labels)>& fn) {
+  const int64_t n = source.n_items();
+  if (n > most) {
+    for (const auto& rows : chosen_rows(n, most).split(at_once)) fn(source.take(rows));
+    return;
+  }
+  const int64_t count = n == 0 ? most : n;
+  for (int64_t first = 0; first < count; first += at_once) fn(source.rows(first, std::min(at_once, count - first)));
+}
+
+torch::Tensor count_labels(const DataSource& source, int64_t most) {
   const Space& space = source.space();
   auto counts = torch::zeros({space.n_coordinates()}, torch::kInt64);
-  const int64_t batch = std::max<int64_t>(1, kValuesAtOnce / space.n_variables());
-  for (int64_t first = 0; first < n_items; first += batch)
-    counts += count_labels(space, source.rows(first, std::min(batch, n_items - first)));
+  for_some_items(source, most, std::max<int64_t>(1, kValuesAtOnce / space.n_variables()),
+                 [&](const torch::Tensor& labels) { counts += count_labels(space, labels); });
   return counts;
 }
 

@@ -71,7 +71,7 @@ double independent_nats(const TrainingData& data) {
   constexpr int64_t kMost = 100'000;
   const int64_t n = data.source->n_items();
   const int64_t most = std::clamp((n == 0 ? kGenerated : kFound) / space.n_variables(), kFewest, kMost);
-  const auto counts = count_labels(*data.source, n == 0 ? most : std::min(n, most));
+  const auto counts = count_labels(*data.source, most);
   return simple_models(space, counts).front().of(data.held_out).mean().item<double>();
 }
 

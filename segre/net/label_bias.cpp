@@ -12,8 +12,7 @@ torch::Tensor log_frequencies(const DataSource& source, bool shared) {
   constexpr int64_t kItems = 200'000;
   const Space& space = source.space();
   const int64_t most = std::clamp(kValues / space.n_variables(), int64_t{1000}, kItems);
-  const int64_t n = source.n_items();
-  auto counts = count_labels(source, n == 0 ? most : std::min(n, most)).to(torch::kFloat64);
+  auto counts = count_labels(source, most).to(torch::kFloat64);
   const auto smooth = [](const torch::Tensor& of_variable) {
     const auto more = of_variable + 1.0 / static_cast<double>(of_variable.size(-1));
     return (more / more.sum(-1, /*keepdim=*/true)).log();

@@ -29,7 +29,9 @@ torch::Tensor joint_log_probability(const FittedMixture& mixture, const torch::T
 
 // The rows to fit and those to check, [N, n] int64 each.
 std::pair<torch::Tensor, torch::Tensor> split(const DataSource& source) {
-  const auto labels = source.rows(0, std::min(kRows, source.n_items()));
+  std::vector<torch::Tensor> parts;
+  for_some_items(source, kRows, kRows, [&](const torch::Tensor& part) { parts.push_back(part); });
+  const auto labels = torch::cat(parts);
   check_labels(source.space(), labels, Unknowns::allow);  // the source may be the user's own
   const auto checked = torch::arange(labels.size(0)).remainder(kCheckEvery) == kCheckEvery - 1;
   return {labels.index({checked.logical_not()}), labels.index({checked})};

@@ -4,6 +4,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
+#include "segre/data/label_counts.h"
 #include "segre/space/blocks.h"
 #include "segre/space/check_labels.h"
 
@@ -16,15 +17,13 @@ torch::Tensor count_pairs(const DataSource& source) {
   constexpr int64_t kChunk = 4096;
   const Space& space = source.space();
   const int64_t S = space.n_coordinates();
-  const int64_t n = source.n_items() == 0 ? kRows : std::min(kRows, source.n_items());
   auto pairs = torch::zeros({S, S}, torch::kFloat64);
-  for (int64_t from = 0; from < n; from += kChunk) {
-    const auto labels = source.rows(from, std::min(kChunk, n - from));
+  for_some_items(source, kRows, kChunk, [&](const torch::Tensor& labels) {
     check_labels(space, labels, Unknowns::allow);  // the source may be the user's own
     auto hot = one_hot(space, labels.clamp_min(0), torch::kFloat32);
     hot = hot * spread(space, (labels >= 0).to(torch::kFloat32));
     pairs += hot.t().mm(hot);  // counts below 2^24 are exact in float32
-  }
+  });
   return pairs;
 }
 

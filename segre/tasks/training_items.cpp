@@ -2,14 +2,12 @@
 
 #include "segre/core/error.h"
 #include "segre/data/label_counts.h"
-#include "segre/data/split.h"
 #include "segre/experiment/training_data.h"
 #include "segre/sources/relabel.h"
 
 namespace segre {
 namespace {
 
-constexpr int64_t kCountedAtOnce = 1000;
 constexpr int64_t kMostCounted = 100'000;    // maximum number of training items whose labels are counted
 constexpr int64_t kEndlessCounted = 10'000;  // for an endless source
 
@@ -40,17 +38,7 @@ std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, std::share
 }
 
 torch::Tensor count_training_labels(const DataSource& train) {
-  const int64_t there = train.n_items();
-  const int64_t n_items = there == 0 ? kEndlessCounted : std::min(kMostCounted, there);
-  auto counts = torch::zeros({train.space().n_coordinates()}, torch::kInt64);
-  if (there > 0) {
-    for (const auto& rows : chosen_rows(there, n_items).split(kCountedAtOnce))
-      counts += count_labels(train.space(), train.take(rows));
-    return counts;
-  }
-  for (int64_t first = 0; first < n_items; first += kCountedAtOnce)
-    counts += count_labels(train.space(), train.rows(first, std::min(kCountedAtOnce, n_items - first)));
-  return counts;
+  return count_labels(train, train.n_items() == 0 ? kEndlessCounted : kMostCounted);
 }
 
 }  // namespace segre
