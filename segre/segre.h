@@ -134,6 +134,7 @@
 #include "segre/train/adam.h"
 #include "segre/train/captured_step.h"
 #include "segre/train/evidence.h"
+#include "segre/train/holes.h"
 #include "segre/train/objective.h"
 #include "segre/train/schedule.h"
 #include "segre/train/time_law.h"

@@ -36,6 +36,7 @@ enum class Purpose : uint64_t {
   erasure = 25,
   fill_order = 26,
   dropout = 27,
+  training_holes = 28,
 };
 
 /// A counter-based source of random numbers: number `index` of a stream is a pure function of

@@ -96,9 +96,10 @@ torch::Tensor Model::limited(const torch::Tensor& soft) const {
     if (s.size(-1) == 1) return torch::zeros_like(s);
     const auto best = s.amax(-1, /*keepdim=*/true);
     const auto second = std::get<0>(s.topk(2, -1)).narrow(-1, 1, 1);
+    // Labels may be excluded by -infinity, all but one of them too.
     const auto lead = torch::minimum(best - second, in[1].narrow(-1, 0, 1));
     const auto level =
-        torch::where(s < best, (s - second).clamp_min(-kMostBehind) - lead, torch::zeros({1}, s.options()));
+        torch::where(s < best, (s - second).nan_to_num(0.0).clamp_min(-kMostBehind) - lead, torch::zeros({1}, s.options()));
     return level - level.mean(-1, true);
   });
 }

@@ -3,6 +3,8 @@
 #include "segre/core/error.h"
 #include "segre/net/layers.h"
 #include "segre/net/tree_fit.h"
+#include "segre/simplex/lift.h"
+#include "segre/state/fill.h"
 
 namespace segre {
 namespace {
@@ -26,7 +28,36 @@ TreeField::TreeField(const Space& space) : space_(space), n_(space.n_variables()
 }
 
 void TreeField::fit(const DataSource& source) {
-  const CountedTree tree = count_tree(source);
+  set(count_tree(source));
+  if (!source.has_unknowns()) return;
+  constexpr int64_t kRounds = 10;
+  for (int64_t round = 0; round < kRounds; ++round)
+    set(count_tree(source, [&](const torch::Tensor& labels, int64_t first) { return filled(labels, first, round); }));
+}
+
+// Labels [B, n] with holes drawn from the tree. The seed is of the counting, which has none of its own.
+torch::Tensor TreeField::filled(const torch::Tensor& labels, int64_t first, int64_t round) {
+  constexpr int64_t kSteps = 4;
+  const auto rows = (labels == kUnknown).any(1).nonzero().flatten();
+  if (rows.numel() == 0) return labels;
+  const auto uniforms = [&](int64_t part) {
+    return fill_uniform(torch::empty(labels.sizes()), RandomStream(round, Purpose::training_holes).part(part),
+                        static_cast<uint64_t>(first * n_))
+        .index_select(0, rows);
+  };
+  const auto log_marginals = [&](const torch::Tensor& so_far) {
+    const auto evenly = lift(space_, torch::zeros({so_far.size(0), space_.n_coordinates()}));
+    return log_lift(space_, forward({.W = with_corners(space_, {.labels = so_far}, evenly), .t = torch::zeros({1})}));
+  };
+  const auto whole = fill_unknown(space_, labels.index_select(0, rows),
+                                  {.steps = kSteps,
+                                   .log_marginals = log_marginals,
+                                   .uniforms = uniforms,
+                                   .priority = [&](const torch::Tensor& /*p*/) { return uniforms(kSteps); }});
+  return labels.index_copy(0, rows, whole);
+}
+
+void TreeField::set(const CountedTree& tree) {
   parents_.copy_(torch::tensor(tree.parents, torch::kInt64));
   marginals_.copy_(tree.marginals);
   tables_.copy_(tree.tables);

@@ -4,6 +4,8 @@
 
 namespace segre {
 
+struct CountedTree;
+
 /// The tree of Chow and Liu (1968): every variable depends on at most one other, chosen so that the mutual information
 /// of all such pairs is largest. It is counted, not trained: fit() finds tree and tables from the data, and a training
 /// only learns the law of times. Its messages are exact, by belief propagation from the leaves to the roots and back:
@@ -13,6 +15,8 @@ namespace segre {
 ///   up_k)
 ///
 /// A pair whose mutual information is not worth the parameters of its table is not joined, so few rows give few edges.
+/// Data with holes are counted several times, the holes filled by draws from the tree before (stochastic EM): right if
+/// cells are missing at random, where the complete pairs alone would not be.
 class TreeField final : public Field {
  public:
   explicit TreeField(const Space& space);
@@ -31,6 +35,8 @@ class TreeField final : public Field {
     torch::Tensor tables;     // [k, width, width] p(label | parent's label)
   };
   torch::Tensor padded(const torch::Tensor& points) const;
+  void set(const CountedTree& tree);
+  torch::Tensor filled(const torch::Tensor& labels, int64_t first, int64_t round);
 
   Space space_;
   int64_t n_;

@@ -12,14 +12,17 @@ namespace segre {
 namespace {
 
 // How often each pair of labels occurs together: [S, S] float64, from at most kRows items.
-torch::Tensor count_pairs(const DataSource& source) {
+torch::Tensor count_pairs(const DataSource& source, const FillLabels& fill) {
   constexpr int64_t kRows = 100'000;
   constexpr int64_t kChunk = 4096;
   const Space& space = source.space();
   const int64_t S = space.n_coordinates();
   auto pairs = torch::zeros({S, S}, torch::kFloat64);
-  for_some_items(source, kRows, kChunk, [&](const torch::Tensor& labels) {
-    check_labels(space, labels, Unknowns::allow);  // the source may be the user's own
+  int64_t first = 0;
+  for_some_items(source, kRows, kChunk, [&](const torch::Tensor& items) {
+    check_labels(space, items, Unknowns::allow);  // the source may be the user's own
+    const auto labels = fill ? fill(items, first) : items;
+    first += items.size(0);
     auto hot = one_hot(space, labels.clamp_min(0), torch::kFloat32);
     hot = hot * spread(space, (labels >= 0).to(torch::kFloat32));
     pairs += hot.t().mm(hot);  // counts below 2^24 are exact in float32
@@ -77,7 +80,7 @@ std::vector<int64_t> spanning_forest(const torch::Tensor& weights) {
 
 }  // namespace
 
-CountedTree count_tree(const DataSource& source) {
+CountedTree count_tree(const DataSource& source, const FillLabels& fill) {
   const Space& space = source.space();
   if (space.n_coordinates() > kMostPaired)
     fail_input("net.kind = \"tree\" counts all pairs of labels, at most ", kMostPaired, " labels in all; the ",
@@ -87,7 +90,7 @@ CountedTree count_tree(const DataSource& source) {
   require_memory(8.0 * kMatrices * S * S, concat("counting the pairs of the ", space.describe()), torch::kCPU);
   const int64_t n = space.n_variables();
   const int64_t width = space.max_labels();
-  const auto pairs = count_pairs(source);
+  const auto pairs = count_pairs(source, fill);
   CountedTree tree{spanning_forest(information_of(space, pairs)), torch::zeros({n, width}, torch::kFloat64),
                    torch::zeros({n, width, width}, torch::kFloat64)};
   for (int64_t i = 0; i < n; ++i) {

@@ -1,5 +1,6 @@
 #pragma once  // internal
 
+#include <functional>
 #include <vector>
 
 #include "segre/data/source.h"
@@ -17,8 +18,10 @@ struct CountedTree {
 inline constexpr int64_t kMostPaired = 8192;
 
 /// Counts all pairs of labels and finds the tree of largest mutual information, less what each edge's parameters cost.
-/// Pairs with an unknown label are not counted. One more count per parent label, spread like the child's labels,
+/// Pairs with an unknown label are not counted; `fill` may replace the labels [B, n] of items from number `first` on before
+/// they are. One more count per parent label, spread like the child's labels,
 /// keeps every probability above 0.
-CountedTree count_tree(const DataSource& source);
+using FillLabels = std::function<torch::Tensor(const torch::Tensor& labels, int64_t first)>;
+CountedTree count_tree(const DataSource& source, const FillLabels& fill = nullptr);
 
 }  // namespace segre

@@ -14,8 +14,7 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kFirstDraws = 64;         // evaluations, two per pair
-constexpr double kLeastProbability = 1e-6;  // keeps the logarithm finite
+constexpr int64_t kFirstDraws = 64;  // evaluations, two per pair
 
 // Sums over antithetic pairs of each label's log-probability given the others, and of its square: [N, n].
 struct Sums {
@@ -23,11 +22,18 @@ struct Sums {
   torch::Tensor pairs;  // [N] float64
 };
 
+// log P(label | state) [R, S]. The velocity form has only D, whose probabilities carry its rounding.
+torch::Tensor log_label_probabilities(const Flow& flow, const State& state) {
+  if (flow.log_marginals) return flow.log_marginals(state);
+  constexpr double kRounding = 1e-6;
+  return label_probabilities(flow.space, *flow.path, flow.endpoint(state)).clamp_min(kRounding).log();
+}
+
 // log p(x_i | v without v_i) of the labels [R, n] for states v [R, S] at one time: [R, n] float64 on the CPU.
 torch::Tensor told_by_others(const Flow& flow, const torch::Tensor& v, double time, const torch::Tensor& labels) {
   const auto t = torch::full({v.size(0)}, time, flow.options);
-  const auto p = label_probabilities(flow.space, *flow.path, flow.endpoint({v, t})).clamp_min(kLeastProbability);
-  const auto others = log_lift(flow.space, p.log() - evidence_scale(flow.space, *flow.path, t) * v);
+  const auto others =
+      log_lift(flow.space, log_label_probabilities(flow, {v, t}) - evidence_scale(flow.space, *flow.path, t) * v);
   return others.to(torch::kCPU, torch::kFloat64).gather(1, labels + flow.space.starts(torch::kCPU));
 }
 

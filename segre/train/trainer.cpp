@@ -91,6 +91,8 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
         "train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no "
         "label logits");
   check_same_counts(model_.space(), source_.space());
+  if (source_.has_unknowns() && options_.evidence.kind != EvidenceKind::uniform && TrainingHoles::can_fill(model_))
+    holes_.emplace(model_, seed_);
   if (!evidence_.is_idle() && (options_.objective != Objective::cross_entropy || model_.form() != Form::evidence))
     fail_input(source_.has_unknowns() ? "data with unknown labels" : "train.evidence",
                " needs model.form = \"evidence\" and train.objective = \"cross_entropy\"");
@@ -232,12 +234,27 @@ Trainer::Whole Trainer::join_shards(std::vector<ObjectiveValue> shards, const to
   return whole;
 }
 
+// labels [K, n] of the own items, shard by shard.
+torch::Tensor Trainer::fill_holes(const torch::Tensor& labels, uint64_t first_item) const {
+  if (!holes_) return labels;
+  const Rows own = own_shards();
+  std::vector<torch::Tensor> shards(own.count());
+  for_each_block(own.count(), /*on_cpu=*/true, [&](int64_t k) {
+    const Rows rows = shard(own.from + k);
+    const auto first_cell = (first_item + to_unsigned(rows.from)) * to_unsigned(model_.space().n_variables());
+    shards[k] = (*holes_)(labels.slice(0, rows.from - own_items().from, rows.to - own_items().from),
+                          torch::full({1}, static_cast<int64_t>(first_cell), torch::kInt64));
+  });
+  return torch::cat(shards);
+}
+
 void Trainer::run_on_cpu(const StepInputs& inputs) {
   const int64_t number = n_steps();
+  const auto first_item = to_unsigned(number) * to_unsigned(options_.batch);
+  const auto labels = fill_holes(inputs.labels, first_item);
   const auto time = law_.at(inputs.u);
-  const auto told = evidence_(inputs.labels, time.t, inputs.evidence, inputs.counters.slice(0, 2, 3), own_items().from);
-  const Whole whole = join_shards(
-      evaluate_shards(inputs.labels, told, time.weight, to_unsigned(number) * to_unsigned(options_.batch)), told.plain);
+  const auto told = evidence_(labels, time.t, inputs.evidence, inputs.counters.slice(0, 2, 3), own_items().from);
+  const Whole whole = join_shards(evaluate_shards(labels, told, time.weight, first_item), told.plain);
   const double loss = (time.weight * whole.loss).mean().item<double>();
   if (!std::isfinite(loss)) fail_non_finite(loss, number);
   const auto& parameters = model_.field().parameters();
@@ -251,8 +268,9 @@ void Trainer::run_on_cpu(const StepInputs& inputs) {
 // the first call. The own items of the batch; `plain` is which of them are, see EvidenceLaw.
 ObjectiveValue Trainer::evaluate_on_device(const StepInputs& inputs, const TimeLaw::Draw& time, torch::Tensor& plain) {
   const Rows own = own_items();
-  const auto labels = resident_.defined() ? gather_items(source_.space(), source_.mirrors(), resident_, inputs.rows)
-                                          : inputs.labels.to(torch::kInt64);
+  auto labels = resident_.defined() ? gather_items(source_.space(), source_.mirrors(), resident_, inputs.rows)
+                                    : inputs.labels.to(torch::kInt64);
+  if (holes_) labels = (*holes_)(labels, inputs.counters.slice(0, 2, 3));
   const auto told = evidence_(labels, time.t, inputs.evidence, inputs.counters.slice(0, 2, 3), own.from);
   plain = told.plain;
   auto sample = sample_path(model_.space(), model_.path(), labels, told.t, {seed_, Purpose::training_noise},

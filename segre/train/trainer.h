@@ -1,11 +1,14 @@
 #pragma once
 
+#include <optional>
+
 #include "segre/config/schema.h"
 #include "segre/data/source.h"
 #include "segre/ranks/ranks.h"
 #include "segre/train/adam.h"
 #include "segre/train/captured_step.h"
 #include "segre/train/evidence.h"
+#include "segre/train/holes.h"
 #include "segre/train/objective.h"
 #include "segre/train/schedule.h"
 #include "segre/train/time_law.h"
@@ -87,6 +90,7 @@ class Trainer {
   Rows own_shards() const;
   Rows own_items() const;
   StepInputs inputs_of(int64_t step) const;
+  torch::Tensor fill_holes(const torch::Tensor& labels, uint64_t first_item) const;
   void run_on_cpu(const StepInputs& inputs);
   void run_on_device(const StepInputs& inputs);
   void compute_on_device(const StepInputs& inputs);
@@ -109,6 +113,7 @@ class Trainer {
   std::shared_ptr<Ranks> ranks_;
   TimeLaw law_;
   EvidenceLaw evidence_;
+  std::optional<TrainingHoles> holes_;  // if they are filled
   int64_t n_shards_;
   std::shared_ptr<ParameterExchange> exchange_;  // if ranks share the shards on the CPU
   std::shared_ptr<DeviceExchange> on_device_;    // if they share batches on CUDA

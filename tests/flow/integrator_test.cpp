@@ -141,6 +141,7 @@ TEST(Integrator, CountsEvaluationsAsTheyHappen) {
   };
   flow.endpoint = count(flow.endpoint);
   flow.velocity = count(flow.velocity);
+  flow.log_marginals = count(flow.log_marginals);
   const auto v = start(flow, 1);
   for (const std::string& sampler : test::sampler_names())
     for (const double t1 : {0.5, 1.0}) {

@@ -1,7 +1,9 @@
 #include <cmath>
+#include <limits>
 
 #include "segre/model/model.h"
 #include "segre/path/path_sample.h"
+#include "segre/space/blocks.h"
 #include "tests/support/reference.h"
 #include "tests/support/statistics.h"
 
@@ -141,11 +143,49 @@ TEST(FieldInput, StandardisedCountsSoftEvidenceToo) {
   const auto soft = noise({4, 20}, 5);
   for (const auto& [path, t] : both_paths()) {
     const auto input = model_with(space, path, FieldReads::standardised).field_input({v, one_time(t), {.soft = soft}});
-    const auto e = v * evidence_scale(space, *path, one_time(t)) + soft;
+    const auto centred = soft - spread(space, reduce_blocks(space, {soft}, [](const auto& in) { return in[0].mean(-1); }));
+    const auto e = v * evidence_scale(space, *path, one_time(t)) + centred;
     for (int64_t i = 0; i < 5; ++i) {
       const auto size = (1.0 + input.strength.select(1, i)).sqrt().unsqueeze(1);
       const auto part = [&](const torch::Tensor& x) { return x.narrow(1, space.offset(i), space.n_labels(i)); };
       EXPECT_LT(max_difference(part(input.standardised) * size, part(e)), 10 * kRounding);  // evidence of size 10
+    }
+  }
+}
+
+// Soft evidence is what is left after a constant per variable, which says nothing. What no path shows is limited: a label
+// that trails by 1e4 nats or is impossible is shown like one that trails by five, and a lead like that of a decision.
+TEST(FieldInput, SoftEvidenceIsShownAsFarAsTrainingShowsIt) {
+  const Space space = mixed_space();
+  const auto v = tangent_noise(space, 4);
+  const auto soft = 0.5 * noise({4, 20}, 5);
+  for (const auto& [path, t] : both_paths()) {
+    const Model model = model_with(space, path, FieldReads::standardised);
+    const auto shown = [&, at = one_time(t)](const torch::Tensor& with) {
+      return model.field_input({v, at, {.soft = with}});
+    };
+    const auto plain = shown(soft);
+    const auto more = spread(space, 50.0 * noise({4, 5}, 7));
+    EXPECT_LT(max_difference(shown(soft + more).standardised, plain.standardised), 1e-9);
+    EXPECT_LT(max_difference(shown(soft + more).strength, plain.strength), 1e-9);
+    EXPECT_LT(max_difference(shown(soft + more).t, plain.t), 1e-9);
+    for (const double behind : {-1e4, -std::numeric_limits<double>::infinity()}) {
+      auto excluded = soft.clone();
+      for (const int64_t i : {1, 2, 4}) excluded.select(1, space.offset(i)).fill_(behind);
+      auto trailing = excluded.clone();
+      for (const int64_t i : {1, 2, 4}) {
+        const auto rest = soft.narrow(1, space.offset(i) + 1, space.n_labels(i) - 1);
+        const auto second = rest.size(1) > 1 ? std::get<0>(rest.topk(2, 1)).select(1, 1) : rest.select(1, 0);
+        trailing.select(1, space.offset(i)).copy_(second - 5.0);
+      }
+      EXPECT_LT(max_difference(shown(excluded).standardised, shown(trailing).standardised), 1e-9) << behind;
+      EXPECT_LT(max_difference(shown(excluded).strength, shown(trailing).strength), 1e-9) << behind;
+      // A variable of which one label is left is shown as certain as a decision.
+      auto only = torch::full({4, 20}, behind);
+      only.index_fill_(1, space.starts(torch::kCPU), 0.0);
+      const auto certain = shown(only);
+      EXPECT_TRUE(certain.standardised.isfinite().all().item<bool>());
+      EXPECT_LT(certain.standardised.abs().max().item<double>(), 30.0) << behind;
     }
   }
 }
