@@ -29,8 +29,10 @@ class Erasure final : public Integrator {
   // Uniform numbers of the cells, [B, n].
   torch::Tensor uniforms(const Departure& from, Purpose purpose, int64_t step) const {
     const int64_t n = flow_.space.n_variables();
-    return fill_uniform(torch::empty({from.v_0.size(0), n}, flow_.options), RandomStream(from.seed, purpose).part(step),
-                        from.first * static_cast<uint64_t>(n));
+    return from.numbers([&](const NumberedRows& rows) {
+      return fill_uniform(torch::empty({rows.count, n}, flow_.options), RandomStream(rows.seed, purpose).part(step),
+                          rows.first * static_cast<uint64_t>(n));
+    });
   }
 
   Arrival carry(const Departure& from, const Observer& observe) const override {

@@ -73,8 +73,10 @@ class FixedSteps final : public Integrator {
 
   // Each step has its own stream.
   torch::Tensor noise(size_t step, const Departure& from) const {
-    const auto random = RandomStream(from.seed, Purpose::diffusion_noise).part(static_cast<int64_t>(step));
-    const auto all = reference_noise(flow_.space, random, from.first, from.v_0.size(0), flow_.options);
+    const auto all = from.numbers([&](const NumberedRows& rows) {
+      const auto random = RandomStream(rows.seed, Purpose::diffusion_noise).part(static_cast<int64_t>(step));
+      return reference_noise(flow_.space, random, rows.first, rows.count, flow_.options);
+    });
     return only_open(flow_.space, from.known, all);
   }
 

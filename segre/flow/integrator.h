@@ -24,12 +24,29 @@ struct IntegratorOptions {
   int64_t most_attempts = 10'000;       ///< maximum number of attempted steps per batch (dopri5)
 };
 
+/// Rows that are samples `first`, `first` + 1, ... of a seed.
+struct NumberedRows {
+  int64_t count = 0;
+  uint64_t first = 0;
+  uint64_t seed = 1;
+};
+
 /// Where a batch starts.
 struct Departure {
   torch::Tensor v_0;   ///< [B, S] at t = 0
   uint64_t first = 0;  ///< the rows are samples `first`, `first` + 1, ...
   uint64_t seed = 1;   ///< of the noise on the way (sde, erasure), which depends only on it, the sample and the step
   Known known{};       ///< of the rows
+  std::vector<NumberedRows> parts{};  ///< if not empty, which samples the rows are instead of `first` and `seed`
+
+  /// Random numbers of all rows: draw(rows) gives [rows.count, ...] for consecutive samples of one seed.
+  template <class Draw>
+  torch::Tensor numbers(const Draw& draw) const {
+    if (parts.empty()) return draw(NumberedRows{v_0.size(0), first, seed});
+    std::vector<torch::Tensor> all;
+    for (const NumberedRows& rows : parts) all.push_back(draw(rows));
+    return torch::cat(all);
+  }
 };
 
 /// States at t1, and their cost.

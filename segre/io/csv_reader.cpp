@@ -160,8 +160,15 @@ bool CsvReader::next() {
       if (c == kEnd) return false;
       row_line_ = line_;
     } else if (c != '\r') {
+      if (quoted)
+        fail_input(name(), ":", line_, ": column ", printable(column_name(static_cast<int64_t>(ends_.size()))), " has '",
+                   printable(std::string(1, static_cast<char>(c))),
+                   "' after the closing quote of '", printable(std::string_view(row_).substr(begin)),
+                   "', a delimiter or the end of the line was expected; quotes within a field are doubled");
       row_ += static_cast<char>(c);
-    } else if (peek() != '\n' && peek() != kEnd) {
+    } else if (peek() == '\n') {
+      ends_in_crlf_ = true;
+    } else if (peek() != kEnd) {
       fail_input(name(), ":", line_, ": a carriage return without a line feed; lines must end in LF or CRLF");
     }
   }

@@ -27,7 +27,7 @@ struct CsvFormat {
 ///   CsvReader csv("t.csv");
 ///   while (csv.next()) use(csv.field(0));
 ///
-/// InputError names the file and line of an unclosed quote, a row whose number of fields differs from the first, a byte
+/// InputError names the file and line of an unclosed quote, text after a closing one, a row whose number of fields differs from the first, a byte
 /// that is not text in the file's encoding, or a carriage return that does not end a line; with CsvFormat::kFound also
 /// a file with several likely delimiters.
 class CsvReader {
@@ -51,6 +51,8 @@ class CsvReader {
   std::string column_name(int64_t i) const;
   /// The field delimiter.
   char delimiter() const { return format_.delimiter; }
+  /// Whether a line so far ended in CRLF.
+  bool ends_in_crlf() const { return ends_in_crlf_; }
   /// The file, for messages.
   const std::string& name() const { return bytes_.name(); }
 
@@ -74,6 +76,7 @@ class CsvReader {
   int64_t line_ = 1;          // of the next byte
   int64_t row_line_ = 1;
   int64_t first_row_fields_ = -1;
+  bool ends_in_crlf_ = false;
   std::vector<std::string> header_;  // the first row, if it names the columns
 };
 

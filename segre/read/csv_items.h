@@ -15,6 +15,7 @@ class CsvItems {
 
   bool next(std::vector<int32_t>& labels) { return items_.next(labels); }
   void finish() const { items_.finish(); }
+  int64_t row() const { return items_.row(); }
   int64_t field(int64_t variable) const { return items_.field(variable); }
   Unknowns unknowns() const { return items_.unknowns(); }
   /// The row itself.

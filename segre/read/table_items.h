@@ -20,6 +20,8 @@ class TableItems {
   /// Notes how many rows were left out; InputError if none are left.
   void finish() const;
 
+  /// The number of the row in the table, counted from 1, whether or not rows before it were left out.
+  int64_t row() const { return n_kept_ + n_skipped_; }
   /// The field of each variable in the table's rows; -1 if the table does not have it.
   int64_t field(int64_t variable) const { return columns_[variable].at.field; }
   Unknowns unknowns() const { return unknowns_; }

@@ -52,8 +52,8 @@ Sampler::Sampler(Flow flow, const SampleOptions& options, uint64_t seed)
 Sampler::Sampler(const Model& model, const SampleOptions& options, uint64_t seed)
     : Sampler(flow_of(model), options, seed) {}
 
-torch::Tensor Sampler::noise(uint64_t first, int64_t count, uint64_t seed) const {
-  return reference_noise(flow_.space, {seed, Purpose::sampling_noise}, first, count, flow_.options);
+torch::Tensor Sampler::noise(const NumberedRows& rows) const {
+  return reference_noise(flow_.space, {rows.seed, Purpose::sampling_noise}, rows.first, rows.count, flow_.options);
 }
 
 // Log probability of every label for the readouts that draw: [rows, S].
@@ -82,25 +82,30 @@ torch::Tensor Sampler::count_undecided(const torch::Tensor& v, const Known& know
   return count(best < kDecided);
 }
 
-torch::Tensor Sampler::read(const torch::Tensor& v, uint64_t first, const Known& known, uint64_t seed) const {
+torch::Tensor Sampler::read(const torch::Tensor& v, const Departure& from) const {
   const Space& space = flow_.space;
+  const Known& known = from.known;
   // Soft evidence is part of what is known at the end, too: it may exclude a label for good.
   if (options_.readout == Readout::argmax)
     return argmax_labels(space, known.soft.defined() && t1() < flow_.path->t_end() ? log_probability(v, known) : v);
   const auto log_p = log_probability(v, known);
-  auto u = torch::empty({v.size(0), space.n_variables()}, v.options());
-  fill_uniform(u, {seed, Purpose::readout}, first * static_cast<uint64_t>(space.n_variables()));
+  const int64_t n = space.n_variables();
+  const auto u = from.numbers([&](const NumberedRows& rows) {
+    return fill_uniform(torch::empty({rows.count, n}, v.options()), {rows.seed, Purpose::readout},
+                        rows.first * static_cast<uint64_t>(n));
+  });
   return reduce_blocks(space, {log_p, spread(space, u)}, [](const auto& in) {
     return (in[0].exp().cumsum(-1) <= in[1]).sum(-1).clamp_max(in[0].size(-1) - 1);
   });
 }
 
-Sampler::Block Sampler::draw_block(uint64_t block, const Known& known, uint64_t seed) const {
+// One block of rows_ rows.
+Sampler::Block Sampler::draw_block(const Known& known, const std::vector<NumberedRows>& parts) const {
   const torch::NoGradGuard no_grad;
-  const uint64_t first = block * static_cast<uint64_t>(rows_);
-  const auto v_0 = only_open(flow_.space, known, noise(first, rows_, seed));
-  const Arrival arrival = (*integrator_)({v_0, first, seed, known});
-  auto labels = arrival.labels.defined() ? arrival.labels : read(arrival.v, first, known, seed);
+  Departure from{.v_0 = {}, .known = known, .parts = parts};
+  from.v_0 = only_open(flow_.space, known, from.numbers([this](const NumberedRows& rows) { return noise(rows); }));
+  const Arrival arrival = (*integrator_)(from);
+  auto labels = arrival.labels.defined() ? arrival.labels : read(arrival.v, from);
   const auto undecided = arrival.labels.defined() ? torch::zeros({rows_}, torch::kInt64)
                                                   : count_undecided(arrival.v, known).to(torch::kCPU);
   if (known.labels.defined()) labels = torch::where(known.labels == kUnknown, labels, known.labels.clamp_min(kUnknown));
@@ -149,6 +154,30 @@ Samples Sampler::complete(const Known& known, uint64_t first, int64_t draw) cons
   return draw_parts(first, count, known, round_seed(seed_, draw));
 }
 
+torch::Tensor Sampler::completions(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const {
+  const int64_t count = check_known(known);
+  const int64_t n = flow_.space.n_variables();
+  if (count == 0 || draws == 0) return torch::empty({count, draws, n}, torch::kInt64);
+  const int64_t together = rows_ / count;
+  std::vector<torch::Tensor> out;
+  if (together < 2) {
+    for (int64_t k = 0; k < draws; ++k) out.push_back(complete(known, first, from_draw + k).labels);
+    return torch::stack(out, 1);
+  }
+  out.resize((draws + together - 1) / together);
+  // Rows beyond the last draw repeat what is known of the block's.
+  const Known of_block = known.select(torch::arange(rows_).remainder(count)).to(flow_.options);
+  for_each_block(static_cast<int64_t>(out.size()), flow_.options.device().is_cpu(), [&](int64_t block) {
+    const int64_t here = std::min(together, draws - block * together);
+    std::vector<NumberedRows> parts;
+    for (int64_t k = 0; k < here; ++k)
+      parts.push_back({count, first, round_seed(seed_, from_draw + block * together + k)});
+    if (here * count < rows_) parts.push_back({rows_ - here * count, first, parts.back().seed});
+    out[block] = draw_block(of_block, parts).labels.slice(0, 0, here * count).view({here, count, n});
+  });
+  return torch::cat(out).transpose(0, 1).contiguous();
+}
+
 torch::Tensor Sampler::probabilities(const Known& known, uint64_t first) const {
   const torch::NoGradGuard no_grad;
   const int64_t count = check_known(known);
@@ -176,7 +205,8 @@ Samples Sampler::draw_parts(uint64_t first, int64_t count, const Known& known, u
   std::vector<Block> blocks(parts.size());
   for_each_block(static_cast<int64_t>(parts.size()), flow_.options.device().is_cpu(), [&](int64_t k) {
     const Part& part = parts[k];
-    const Block drawn = draw_block(part.block, block_of(known, part), seed);
+    const Block drawn =
+        draw_block(block_of(known, part), {{rows_, part.block * static_cast<uint64_t>(rows_), seed}});
     blocks[k] = {drawn.labels.slice(0, part.begin, part.end), drawn.n_undecided.slice(0, part.begin, part.end),
                  drawn.n_evaluations.slice(0, part.begin, part.end)};
   });
@@ -194,7 +224,7 @@ Samples Sampler::draw_parts(uint64_t first, int64_t count, const Known& known, u
 torch::Tensor Sampler::trajectories(int64_t count) const {
   if (count < 1) fail_input(count, " trajectories requested, expected 1 or more");
   std::vector<torch::Tensor> states;
-  (*integrator_)({noise(0, count, seed_), 0, seed_}, [&](const torch::Tensor& v, double) { states.push_back(v); });
+  (*integrator_)({noise({count, 0, seed_}), 0, seed_}, [&](const torch::Tensor& v, double) { states.push_back(v); });
   return torch::stack(states);
 }
 

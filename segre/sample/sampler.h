@@ -59,6 +59,9 @@ class Sampler {
   /// Completion k depends on the seed, k, `draw` and row k alone; draw 0 of rows with nothing known is sample k. Labels
   /// of variables left out are kUnknown. InputError unless the flow can be told what is known.
   Samples complete(const Known& known, uint64_t first, int64_t draw) const;
+  /// The labels of draws from_draw ... from_draw + draws - 1 of complete(): [B, draws, n] int64. Draws of few rows share
+  /// blocks, which changes them by rounding at most.
+  torch::Tensor completions(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const;
   /// The marginals p(x_i = j | known) of the open variables, one evaluation per row: [B, S] float64 on the CPU. Row k
   /// depends on its number, first + k, only by rounding.
   torch::Tensor probabilities(const Known& known, uint64_t first) const;
@@ -86,12 +89,12 @@ class Sampler {
   std::vector<Part> parts_of(uint64_t first, int64_t count) const;
   int64_t check_known(const Known& known) const;
   Known block_of(const Known& known, const Part& part) const;
-  Block draw_block(uint64_t block, const Known& known, uint64_t seed) const;
+  Block draw_block(const Known& known, const std::vector<NumberedRows>& parts) const;
   Samples draw_parts(uint64_t first, int64_t count, const Known& known, uint64_t seed) const;
-  torch::Tensor noise(uint64_t first, int64_t count, uint64_t seed) const;
+  torch::Tensor noise(const NumberedRows& rows) const;
   torch::Tensor log_probability(const torch::Tensor& v, const Known& known) const;
   torch::Tensor count_undecided(const torch::Tensor& v, const Known& known) const;
-  torch::Tensor read(const torch::Tensor& v, uint64_t first, const Known& known, uint64_t seed) const;
+  torch::Tensor read(const torch::Tensor& v, const Departure& from) const;
 
   Flow flow_;
   SampleOptions options_;

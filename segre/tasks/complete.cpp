@@ -1,9 +1,11 @@
 #include "segre/tasks/complete.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iomanip>
 
 #include "segre/core/error.h"
+#include "segre/core/log.h"
 #include "segre/data/missing.h"
 #include "segre/io/csv.h"
 #include "segre/read/csv_items.h"
@@ -93,6 +95,14 @@ torch::Tensor Completer::draw(const Known& known, uint64_t first, int64_t draw) 
   return sampler_.complete(known, first, draw).labels;
 }
 
+torch::Tensor Completer::draws(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const {
+  return sampler_.completions(known, first, from_draw, draws);
+}
+
+bool Completer::sees_unknown(int64_t variable) const {
+  return options_.noise > 0.0 && (!options_.given.defined() || options_.given[variable].item<bool>());
+}
+
 torch::Tensor Completer::probabilities(const Known& known, uint64_t first) const {
   return with_corners(space(), {.labels = known.labels}, sampler_.probabilities(known, first));
 }
@@ -102,7 +112,8 @@ torch::Tensor Completer::best(const torch::Tensor& probabilities) const {
 }
 
 void write_probabilities(std::ostream& out, const Space& space, const torch::Tensor& labels,
-                         const torch::Tensor& probabilities, int64_t first) {
+                         const torch::Tensor& probabilities, int64_t first,
+                        const std::vector<int64_t>& rows) {
   if (first == 0) out << "row,column,label,probability\n";
   const auto p = probabilities.contiguous();
   out << std::setprecision(6);
@@ -113,7 +124,7 @@ void write_probabilities(std::ostream& out, const Space& space, const torch::Ten
       if (label[i] != kUnknown) continue;
       for (int64_t j = 0; j < space.n_labels(i); ++j) {
         if (space.label_name(i, j) == kMissingName) continue;
-        out << first + k + 1 << ',' << csv_field(space.variable_name(i)) << ',' << csv_field(space.label_name(i, j))
+        out << (rows.empty() ? first + k + 1 : rows[k]) << ',' << csv_field(space.variable_name(i)) << ',' << csv_field(space.label_name(i, j))
             << ',' << row[space.offset(i) + j] << '\n';
       }
     }
@@ -122,10 +133,17 @@ void write_probabilities(std::ostream& out, const Space& space, const torch::Ten
 
 namespace {
 
+// `name`, or with underscores after it until no column is called that.
+std::string unused_name(std::string name, const std::vector<std::string>& taken) {
+  while (std::find(taken.begin(), taken.end(), name) != taken.end()) name += '_';
+  return name;
+}
+
 // Rows of a table that are completed together.
 struct Chunk {
   std::vector<std::vector<std::string>> fields;  // as in the file
   std::vector<int64_t> labels;                   // [rows * n]
+  std::vector<int64_t> rows;                     // their numbers in the file
 };
 
 class TableCompleter {
@@ -137,7 +155,11 @@ class TableCompleter {
         outputs_(outputs),
         items_(name, space_, what, Unknowns::allow),
         limit_(name.limit()),
-        values_(seed, Purpose::bin_values) {}
+        values_(seed, Purpose::bin_values) {
+    if (items_.rows().encoding() == TextEncoding::latin1 && outputs.out != nullptr)
+      note(items_.rows().file(), ": is Latin-1, the completed table is written in UTF-8");
+    for (int64_t i = 0; i < space_.n_variables(); ++i) keeps_.push_back(completer.sees_unknown(i));
+  }
 
   int64_t operator()(const WorkCallbacks& callbacks) {
     write_header();
@@ -155,12 +177,12 @@ class TableCompleter {
  private:
   void write_header() const {
     if (outputs_.out == nullptr || !items_.rows().has_header() || !completer_.ranks()->is_first()) return;
-    std::string line = outputs_.draws > 1 ? "draw" : "";
+    std::string line = outputs_.draws > 1 ? unused_name("draw", items_.rows().all_names()) : "";
     for (const std::string& name : items_.rows().all_names()) {
       if (!line.empty()) line += items_.rows().delimiter();
       line += csv_field(name, items_.rows().delimiter());
     }
-    *outputs_.out << line << '\n';
+    *outputs_.out << line << items_.rows().line_end();
   }
 
   Chunk read_chunk() {
@@ -171,6 +193,7 @@ class TableCompleter {
       std::vector<std::string> fields;
       for (int64_t i = 0; i < items_.rows().n_fields(); ++i) fields.emplace_back(items_.rows().field(i));
       chunk.fields.push_back(std::move(fields));
+      chunk.rows.push_back(items_.row());
       chunk.labels.insert(chunk.labels.end(), labels.begin(), labels.end());
     }
     return chunk;
@@ -184,7 +207,7 @@ class TableCompleter {
     const CompletedItems done = complete_round(completer_, labels, {}, n_rows_, wanted);
     if (!completer_.ranks()->is_first()) return;
     if (wanted.probabilities)
-      write_probabilities(*outputs_.probabilities, space_, done.known, done.probabilities, n_rows_);
+      write_probabilities(*outputs_.probabilities, space_, done.known, done.probabilities, n_rows_, chunk.rows);
     for (int64_t row = 0; row < rows && wanted.labels; ++row)
       for (int64_t k = 0; k < done.labels.size(1); ++k) write_row(chunk, done.known, done.labels, row, k);
   }
@@ -195,9 +218,10 @@ class TableCompleter {
     const auto* before = known[row].const_data_ptr<int64_t>();
     const auto* after = completed[row][draw].const_data_ptr<int64_t>();
     const auto* in_file = &chunk.labels[row * space_.n_variables()];
-    // A noisy label that stays keeps its text: a number within a bin, for example.
+    // A noisy label that stays keeps its text: a number within a bin, for example. The file's text of a cell that is not
+    // taken from it must not come back, though: it would be the truth where the drawn bin is right.
     for (int64_t i = 0; i < space_.n_variables(); ++i)
-      if (before[i] == kUnknown && after[i] != in_file[i])
+      if (before[i] == kUnknown && !(keeps_[i] && after[i] == in_file[i]))
         fields[items_.field(i)] = text_of(i, after[i], n_rows_ + row, draw);
     const char delimiter = items_.rows().delimiter();
     std::string line = outputs_.draws > 1 ? std::to_string(draw + 1) : "";
@@ -205,7 +229,7 @@ class TableCompleter {
       if (&field != fields.data() || outputs_.draws > 1) line += delimiter;
       line += csv_field(field, delimiter);
     }
-    *outputs_.out << line << '\n';
+    *outputs_.out << line << items_.rows().line_end();
   }
 
   std::string text_of(int64_t variable, int64_t label, int64_t row, int64_t draw) const {
@@ -224,6 +248,7 @@ class TableCompleter {
   CsvItems items_;
   int64_t limit_;
   RandomStream values_;
+  std::vector<bool> keeps_;  // variables whose text stays where their label does
   int64_t n_rows_ = 0;
 };
 

@@ -31,6 +31,10 @@ class Completer {
   /// Draw number `draw` of items first, first + 1, ...: [B, n] int64. An item's completion depends on what is known of
   /// it, its number, the seed and the draw alone.
   torch::Tensor draw(const Known& known, uint64_t first, int64_t draw) const;
+  /// Several draws: [B, draws, n] int64. Draws of few items share the work of one.
+  torch::Tensor draws(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const;
+  /// Whether a label in the data says something about a variable that is unknown, as one with noise does.
+  bool sees_unknown(int64_t variable) const;
   /// The marginals p(x_i = j | known): [B, S] float64, corners for known labels. One evaluation per item.
   torch::Tensor probabilities(const Known& known, uint64_t first) const;
   /// The most likely label of every marginal: [B, n] int64.
@@ -58,14 +62,16 @@ struct CompleteOutputs {
 };
 
 /// Completes a table of any length row by row and writes it with the same header, columns, order and delimiter; columns
-/// that the model does not have stay as they are. With draws above 1 a first column `draw` counts them, row by row.
+/// that the model does not have stay as they are. With draws above 1 a first column `draw` counts them, row by row; if
+/// the table has a column of that name, `draw_`.
 /// Cells of binned columns get a value drawn within the bin, or its middle. Returns the number of rows.
 int64_t complete_csv(const Completer& completer, const SourceName& name, const std::string& what,
                      const CompleteOutputs& outputs, uint64_t seed, const WorkCallbacks& callbacks = {});
 
 /// Writes row,column,label,probability for the unknown cells of items [B, n]; `first` is the number of the first item,
-/// counted from 0.
+/// counted from 0, and `rows` [B] are the numbers to write, if they are not first + 1, ...
 void write_probabilities(std::ostream& out, const Space& space, const torch::Tensor& labels,
-                         const torch::Tensor& probabilities, int64_t first);
+                         const torch::Tensor& probabilities, int64_t first,
+                        const std::vector<int64_t>& rows = {});
 
 }  // namespace segre

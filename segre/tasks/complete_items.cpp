@@ -19,11 +19,12 @@ CompletedItems complete_own(const Completer& completer, const Known& known, int6
     done.labels = completer.best(done.probabilities).contiguous().unsqueeze(1);
   } else if (wanted.labels) {
     std::vector<torch::Tensor> draws;
-    for (int64_t k = 0; k < wanted.draws; ++k) {
+    const int64_t at_once = std::max<int64_t>(1, completer.items_per_call() / std::max<int64_t>(1, known.labels.size(0)));
+    for (int64_t k = 0; k < wanted.draws; k += at_once) {
       callbacks.check();
-      draws.push_back(completer.draw(known, number, k));
+      draws.push_back(completer.draws(known, number, k, std::min(at_once, wanted.draws - k)));
     }
-    done.labels = torch::stack(draws, 1);
+    done.labels = torch::cat(draws, 1);
   }
   return done;
 }

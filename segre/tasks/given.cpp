@@ -66,6 +66,31 @@ torch::Tensor read_mask(const Space& space, const std::string& file, const std::
   return (values != 0).flatten();
 }
 
+// The pieces between commas. A piece, or what follows its equals sign, may be quoted as in CSV: "a, b",c.
+std::vector<std::string> split_list(const std::string& text, const std::string& option) {
+  std::vector<std::string> pieces(1);
+  bool quoted = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    std::string& piece = pieces.back();
+    const char before = at > 0 ? text[at - 1] : ',';
+    if (!quoted && text[at] == '"' && (before == ',' || before == '=')) {
+      quoted = true;
+    } else if (quoted && text[at] == '"') {
+      if (at + 1 < text.size() && text[at + 1] == '"') {
+        piece += text[at++];
+      } else {
+        quoted = false;
+      }
+    } else if (!quoted && text[at] == ',') {
+      pieces.emplace_back();
+    } else {
+      piece += text[at];
+    }
+  }
+  if (quoted) fail_input(option, " ", printable(text), ": a quote is never closed");
+  return pieces;
+}
+
 // "7" or "5-9", positions counted from 1; false if the word is not of this form.
 bool add_positions(torch::Tensor& given, const std::string& word, const std::string& option) {
   int64_t first = 0;
@@ -103,7 +128,7 @@ torch::Tensor parse_variables(const Space& space, const std::string& text, const
   if (text.ends_with(".png") || text.ends_with(".npy")) return read_mask(space, text, option);
   if (const auto half = half_of(space, text); half.defined()) return half;
   auto given = torch::zeros({space.n_variables()}, torch::kBool);
-  for (const std::string& word : split(text, ',')) {
+  for (const std::string& word : split_list(text, option)) {
     const bool by_number = space.layout() != Layout::table && add_positions(given, word, option);
     if (!by_number) given[find_variable(names, word, option)] = true;
   }
@@ -115,7 +140,7 @@ torch::Tensor parse_labels(const Space& space, const std::string& text, const st
   const bool is_pairs = text.find('=') != std::string::npos && text.find_first_of(":?") > text.find('=');
   if (!is_pairs) return open_source_for(space, source_name(text), option + " " + text, Unknowns::allow)->rows(0, 1);
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const std::string& word : split(text, ',')) {
+  for (const std::string& word : split_list(text, option)) {
     const size_t sign = word.find('=');
     if (sign == std::string::npos) fail_input(option, " ", text, ": '", printable(word), "' is not NAME=LABEL");
     pairs.emplace_back(word.substr(0, sign), word.substr(sign + 1));

@@ -60,12 +60,15 @@ struct Tally {
   }
 };
 
-// The next rows of a table, at most `most`: [rows, n] int64.
-torch::Tensor read_rows(CsvItems& items, int64_t n, int64_t most) {
+// The next rows of a table, at most `most`: [rows, n] int64, and their numbers in the file.
+torch::Tensor read_rows(CsvItems& items, int64_t n, int64_t most, std::vector<int64_t>& numbers) {
+  numbers.clear();
   std::vector<int64_t> flat;
   std::vector<int32_t> row;
-  while (static_cast<int64_t>(flat.size()) < n * most && items.next(row))
+  while (static_cast<int64_t>(flat.size()) < n * most && items.next(row)) {
     flat.insert(flat.end(), row.begin(), row.end());
+    numbers.push_back(items.row());
+  }
   return torch::tensor(flat, torch::kInt64).view({-1, n});
 }
 
@@ -77,13 +80,13 @@ class PredictionWriter {
     out_ << "row,label,probability" << (has_truth ? ",truth,truth_probability\n" : "\n") << std::setprecision(6);
   }
 
-  // Probabilities [B, c] and true labels [B], kUnknown if there is none, of rows first, first + 1, ...
-  void add(const torch::Tensor& probabilities, const torch::Tensor& truth, int64_t first) {
+  // Probabilities [B, c] and true labels [B], kUnknown if there is none, of rows with these numbers.
+  void add(const torch::Tensor& probabilities, const torch::Tensor& truth, const std::vector<int64_t>& rows) {
     const auto best = probabilities.argmax(1);
     for (int64_t k = 0; k < truth.size(0); ++k) {
       const auto label = best[k].item<int64_t>();
       const auto p = probabilities[k];
-      out_ << first + k + 1 << ',' << name(label) << ',' << p[label].item<double>();
+      out_ << rows[k] << ',' << name(label) << ',' << p[label].item<double>();
       if (has_truth_) add_truth(p, label, truth[k].item<int64_t>());
       out_ << '\n';
     }
@@ -144,11 +147,13 @@ PredictionQuality predict_column(const LoadedRun& run, const SourceName& name, c
   std::ostream nowhere(nullptr);
   PredictionWriter writer(run.ranks->is_first() ? out : nowhere, space, target, items.field(target) >= 0);
   int64_t done = 0;
+  std::vector<int64_t> rows;
   for (;;) {
-    const auto labels = read_rows(items, space.n_variables(), std::min(items_per_round(completer), name.limit() - done));
+    const auto labels =
+        read_rows(items, space.n_variables(), std::min(items_per_round(completer), name.limit() - done), rows);
     if (labels.size(0) == 0) break;
     const auto p = complete_round(completer, labels, {}, done, {.labels = false, .probabilities = true}).probabilities;
-    writer.add(p.narrow(1, space.offset(target), space.n_labels(target)), labels.select(1, target), done);
+    writer.add(p.narrow(1, space.offset(target), space.n_labels(target)), labels.select(1, target), rows);
     done += labels.size(0);
     callbacks.report({"predicting", done, done});  // how many there are is not known
   }
