@@ -4,8 +4,11 @@
 #include <ATen/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDAGuard.h>
 
-#include <optional>
+#include <map>
+#include <mutex>
+#include <thread>
 
+#include "segre/core/device.h"
 #include "segre/core/error.h"
 #include "segre/core/graph_runner.h"
 #endif
@@ -68,15 +71,21 @@ class CapturedFunction {
 
 struct Captured::Contents {
   Body body;
-  std::optional<CapturedFunction> graph{};  // on CUDA
+  torch::Device device;
+  std::mutex mutex{};                                    // of the map, whose elements stay where they are
+  std::map<std::thread::id, CapturedFunction> graphs{};  // on CUDA
+
+  CapturedFunction& of_this_thread() {
+    const std::lock_guard lock(mutex);
+    return graphs.try_emplace(std::this_thread::get_id(), device).first->second;
+  }
 };
 
-Captured::Captured(Body body, torch::Device device) : contents_(new Contents{.body = std::move(body)}) {
-  if (device.is_cuda()) contents_->graph.emplace(device);
-}
+Captured::Captured(Body body, torch::Device device)
+    : contents_(new Contents{.body = std::move(body), .device = numbered(device)}) {}
 
 Captured::Tensors Captured::operator()(const Tensors& inputs) const {
-  if (contents_->graph) return contents_->graph->run(contents_->body, inputs);
+  if (contents_->device.is_cuda()) return contents_->of_this_thread().run(contents_->body, inputs);
   return contents_->body(inputs);
 }
 

@@ -22,7 +22,8 @@ class Captured {
   Captured(const Captured&) = delete;
   Captured& operator=(const Captured&) = delete;
 
-  /// The result of `body`. On CUDA the next call overwrites it. Concurrent calls are allowed on the CPU only.
+  /// The result of `body`. On CUDA the next call of the same thread overwrites it. Several threads may call at once:
+  /// each has a graph of its own, kept as long as this object.
   Tensors operator()(const Tensors& inputs) const;
 
  private:

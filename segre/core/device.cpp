@@ -1,5 +1,7 @@
 #include "segre/core/device.h"
 
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+
 #include <charconv>
 
 #ifdef SEGRE_CUDA
@@ -24,10 +26,15 @@ torch::Device parse_device(const std::string& name, const std::string& what) {
   if (index >= static_cast<int>(torch::cuda::device_count()))
     fail_input(what, " ", name, ": this machine has ", static_cast<int>(torch::cuda::device_count()),
                " GPUs, counted from 0");
-  return torch::Device(name);
+  return numbered(torch::Device(name));
 #else
   fail_input(what, " ", name, ": this build has no CUDA; rebuild with 'make build CUDA=1'");
 #endif
+}
+
+torch::Device numbered(torch::Device device) {
+  if (!device.is_cuda() || device.has_index()) return device;
+  return c10::impl::getDeviceGuardImpl(device.type())->getDevice();
 }
 
 }  // namespace segre

@@ -6,8 +6,11 @@
 
 namespace segre {
 
-/// "cpu", "cuda", "cuda:1" -> device. InputError if this machine or build does not have it; `what` names the user's
-/// option in the message.
+/// "cpu", "cuda", "cuda:1" -> device, a GPU with its number. InputError if this machine or build does not have it;
+/// `what` names the user's option in the message.
 torch::Device parse_device(const std::string& name, const std::string& what = "device");
+
+/// A GPU with its number: torch::kCUDA alone is whichever is current in the thread that asks.
+torch::Device numbered(torch::Device device);
 
 }  // namespace segre

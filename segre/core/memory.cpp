@@ -9,7 +9,7 @@
 #include "segre/core/error.h"
 
 #ifdef SEGRE_CUDA
-#include <cuda_runtime.h>
+#include <c10/cuda/CUDAGuard.h>
 #endif
 
 namespace segre {
@@ -58,6 +58,7 @@ int64_t available_memory(torch::Device device) {
 #endif
   if (device.is_cuda()) {
 #ifdef SEGRE_CUDA
+    const c10::cuda::CUDAGuard guard(device);
     size_t free = 0;
     size_t total = 0;
     if (cudaMemGetInfo(&free, &total) == cudaSuccess) return static_cast<int64_t>(free);

@@ -4,13 +4,10 @@
 #include <array>
 
 #include "segre/core/error.h"
+#include "segre/core/launch.h"
 #include "segre/core/parallel.h"
 #include "segre/core/philox.h"
 #include "segre/core/simd.h"
-
-#ifdef SEGRE_CUDA
-#include <c10/cuda/CUDAStream.h>
-#endif
 
 namespace segre {
 namespace {
@@ -84,7 +81,7 @@ torch::Tensor fill(torch::Tensor out, detail::Draw draw, const RandomStream& ran
   if (out.is_cuda()) {
 #ifdef SEGRE_CUDA
     detail::fill_cuda(data, out.numel(), draw, random.seed, random.stream, first_index, nullptr,
-                      c10::cuda::getCurrentCUDAStream(out.device().index()).stream());
+                      LaunchOn(out.device()));
 #else
     fail("this build of segre has no CUDA");
 #endif
@@ -102,7 +99,7 @@ torch::Tensor fill(torch::Tensor out, detail::Draw draw, const RandomStream& ran
 #ifdef SEGRE_CUDA
   if (out.is_cuda() && out.scalar_type() == torch::kFloat32) {
     detail::fill_cuda(out.data_ptr<float>(), out.numel(), draw, random.seed, random.stream, 0,
-                      first_index.data_ptr<int64_t>(), c10::cuda::getCurrentCUDAStream(out.device().index()).stream());
+                      first_index.data_ptr<int64_t>(), LaunchOn(out.device()));
     return out;
   }
 #endif

@@ -3,7 +3,6 @@
 
 #ifdef SEGRE_CUDA
 #include <c10/cuda/CUDAException.h>
-#include <c10/cuda/CUDAStream.h>
 
 #include "segre/kernels/adam_segments.h"
 #include "segre/kernels/launch_parts.h"

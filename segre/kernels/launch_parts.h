@@ -2,11 +2,8 @@
 
 // What the launchers of CUDA kernels take of a tensor.
 
+#include "segre/core/launch.h"
 #include "segre/core/torch.h"
-
-#ifdef SEGRE_CUDA
-#include <c10/cuda/CUDAStream.h>
-#endif
 
 namespace segre::kernels {
 
@@ -16,9 +13,7 @@ inline void* data_of(const torch::Tensor& x) { return x.defined() ? x.data_ptr()
 /// Whether its numbers are bfloat16.
 inline bool is_half(const torch::Tensor& x) { return x.scalar_type() == torch::kBFloat16; }
 
-#ifdef SEGRE_CUDA
-/// The current stream of its device.
-inline void* stream_of(const torch::Tensor& x) { return c10::cuda::getCurrentCUDAStream(x.device().index()).stream(); }
-#endif
+/// The current stream of its device, which is this thread's current device until the end of the call that is given it.
+inline LaunchOn stream_of(const torch::Tensor& x) { return LaunchOn(x.device()); }
 
 }  // namespace segre::kernels

@@ -7,8 +7,6 @@
 #include <ATen/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDAGuard.h>
 
-#include <optional>
-
 #include "segre/core/graph_runner.h"
 #endif
 
@@ -19,8 +17,8 @@ namespace {
 
 constexpr int64_t kAhead = 8;  // maximum number of steps the host may be ahead
 
-// While alive, cuDNN benchmarks algorithms for each convolution. A process-wide setting, so it is restored once the
-// step is captured.
+// While alive, cuDNN benchmarks algorithms for each convolution. A process-wide setting: it is changed only inside a
+// runner's work, and no two of them run at the same time.
 class CudnnMeasures {
  public:
   CudnnMeasures() : before_(at::globalContext().benchmarkCuDNN()) { at::globalContext().setBenchmarkCuDNN(true); }
@@ -93,7 +91,7 @@ struct CapturedStep::Contents {
 
 CapturedStep::CapturedStep(std::vector<Stage> stages, torch::Device device)
     : contents_(new Contents(std::move(stages), device)) {
-  c10::cuda::device_synchronize();  // parameters were created on another stream
+  synchronize();  // parameters were created on another stream
 }
 
 CapturedStep::~CapturedStep() = default;
@@ -104,16 +102,21 @@ void CapturedStep::operator()(const StepInputs& host) {
     GraphRunner& runner = *c.runners[k];
     const c10::cuda::CUDAStreamGuard guard(runner.stream());
     if (k == 0) c.send(host);
-    std::optional<CudnnMeasures> measures;
-    if (!runner.is_captured()) measures.emplace();
-    runner.run([&] { c.stages[k].work(c.inputs.views); });
+    runner.run([&] {  // a replay does not come by here
+      const CudnnMeasures measures;
+      c.stages[k].work(c.inputs.views);
+    });
     if (c.stages[k].then) c.stages[k].then();
     if (c.stages.size() > 1) runner.stream().synchronize();  // each has a stream of its own
   }
   ++c.n_steps;
 }
 
-void CapturedStep::synchronize() { c10::cuda::device_synchronize(); }
+// Not for the whole device: another thread may be capturing on it, and CUDA would refuse.
+void CapturedStep::synchronize() {
+  for (const auto& runner : contents_->runners) runner->stream().synchronize();
+  c10::cuda::getCurrentCUDAStream(contents_->runners.front()->stream().device_index()).synchronize();
+}
 
 #else
 

@@ -38,7 +38,7 @@ class CapturedStep {
 
   /// Starts a step with inputs on the CPU. Shapes must not change.
   void operator()(const StepInputs& host);
-  /// Waits for all steps and any other work on the device.
+  /// Waits for all steps, and for what the calling thread's current stream of their device has been given.
   void synchronize();
 
  private:

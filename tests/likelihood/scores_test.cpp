@@ -5,6 +5,7 @@
 #include "segre/likelihood/free_bound.h"
 #include "segre/net/unet.h"
 #include "segre/path/e_geodesic.h"
+#include "tests/support/at_once.h"
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
@@ -82,6 +83,27 @@ TEST(Scores, CudaAgreesWithTheCpuAndWithItself_CUDA) {
     EXPECT_LT((there - here).abs().max().item<double>(), 0.02);  // 15 traces of 64 derivatives each, summed
     expect_equal(FlowBound(on_gpu, options)(few.narrow(0, 1, 1)).values, there.narrow(0, 1, 1));
   }
+}
+
+// Some of the threads share the bounds, with their graphs and derivatives; the others make their own.
+TEST(Scores, SeveralThreadsAtOnceGetTheScoresOfOne_CUDA) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
+  at::globalContext().setAllowTF32CuDNN(false);
+  const Flow flow = flow_of(image_model(torch::kCUDA));
+  const auto labels = test::some_labels(flow.space, 64);
+  const auto few = labels.slice(0, 0, 2);
+  const FlowBoundOptions options{.trace = {.kind = TraceKind::hutchinson}, .draws = 2, .panels = 1};
+  const FreeBound free(flow, TimeDensity(1.0), {.times = 8});
+  const FlowBound path(flow, options);
+  const auto all = free(labels).log_p;
+  const auto weights = path(few).values;
+  test::at_once(4, [&](int thread) {
+    for (int k = 0; k < 2; ++k) {
+      const bool own = thread % 2 == 1;
+      expect_equal(own ? FreeBound(flow, TimeDensity(1.0), {.times = 8})(labels).log_p : free(labels).log_p, all);
+      expect_equal(own ? FlowBound(flow, options)(few).values : path(few).values, weights);
+    }
+  });
 }
 
 TEST(Scores, SeedsOfItemsDependOnLabelsAndSeed) {

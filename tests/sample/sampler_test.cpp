@@ -11,6 +11,7 @@
 #include "segre/path/ray.h"
 #include "segre/simplex/lift.h"
 #include "segre/space/blocks.h"
+#include "tests/support/at_once.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 #include "tests/support/samplers.h"
@@ -334,6 +335,23 @@ TEST(Sampler, GraphsGiveTheSamplesOfTheCpuForAnySampler_CUDA) {
       // Replays and plain calls, the same samples in different requests.
       EXPECT_TRUE(torch::equal(sampler.draw(300, 900).labels, labels.slice(0, 300, 1200))) << name;
     }
+}
+
+// Half of the threads share a sampler, the others make their own for the same model.
+TEST(Sampler, SeveralThreadsAtOnceGetTheSamplesOfOne_CUDA) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
+  const Model model = coupled_model(torch::kCUDA);
+  for (const std::string& name : test::sampler_names()) {
+    const SampleOptions options{.sampler = name, .steps = 6};
+    const Sampler shared(model, options, 7);
+    const auto labels = shared.draw(0, 1200).labels;
+    test::at_once(4, [&](int thread) {
+      for (int k = 0; k < 3; ++k) {
+        const auto found = (thread % 2 == 0 ? shared.draw(0, 1200) : Sampler(model, options, 7).draw(0, 1200)).labels;
+        EXPECT_TRUE(torch::equal(found, labels)) << name << ", thread " << thread;
+      }
+    });
+  }
 }
 
 TEST(Sampler, NoSamplesAreAnEmptyTable) {
