@@ -175,7 +175,8 @@ int run_all(size_t every) {
   std::string name = (fs::temp_directory_path() / "segre-crash-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) fail("no scratch folder");
   const fs::path work = name;
-  std::freopen((work / "log").c_str(), "w", stderr);  // progress and the runs' own messages
+  // Progress and the runs' own messages.
+  if (std::freopen((work / "log").c_str(), "w", stderr) == nullptr) fail("no log");
   in_child([&] { return train(work / "whole"); });
   // Killed in the middle of a checkpoint, with everything that leaves behind.
   in_child([&] {
