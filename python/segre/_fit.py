@@ -95,6 +95,7 @@ def _keys(config: str | Path | Mapping[str, Any] | None, seed: int | None) -> di
 
 def _write(path: Path, text: str) -> None:
     """A file that is there whole or not at all."""
-    unfinished = path.with_name(path.name + ".new")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        unfinished = Path(folder) / path.name
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -208,12 +209,13 @@ class Model:
         run = self._run_for(bound)
         _check_bound(bound, order, log_mean, error is not None or evaluations != 0)
         share = isinstance(error, str)
+        source = self._open(data, False, options)
         result = run.score(
-            self._open(data, False, options), bound, _wanted(error), share, evaluations, each, log_mean,
+            source, bound, _wanted(error), share, evaluations, each, log_mean,
             order, _kinds.whole(seed, "seed"),
             None if given is None else run.variables(_words(given), "given"), cells,
         )  # fmt: skip
-        found = None if result.cells is None else self._cells(-result.cells, data)
+        found = None if result.cells is None else self._cells(-result.cells, data, source)
         scores = Scores._of(result.log_p, result.std_error, found, method=result.method)
         return _like(scores, data)
 
@@ -229,13 +231,14 @@ class Model:
         seed: int = 1,
         **config: Any,
     ) -> Any:
-        """Fills in what is unknown: NaN and None in a table, -1 in an array. A completion depends only on the model, the
-        item, its number, the seed and the draw.
+        """Fills in what is unknown: NaN, None and NaT in a table, -1 in an array. Everything else stays, also a text such
+        as NA, which is a missing value to the model. A completion depends only on the model, the item, its number, the
+        seed and the draw.
 
         draws: completions of each item. With more than one, a DataFrame has a second level ``draw`` in its index, an
             array a second axis; without pandas, it is a list of tables.
         best: the most likely label of each cell instead.
-        given: columns or positions, or "upper", "left" ...: only these are taken from the data.
+        given: columns or positions, or "upper", "left" ...: only these are taken from the data, the others are drawn.
         noise: probability that a label of the data was replaced by one drawn uniformly; all cells are then redrawn.
         evidence: log-likelihoods of all labels of all items, [items, labels of all variables].
         config: keys of ``sample.*``, as for ``sample``.
@@ -254,15 +257,21 @@ class Model:
             None if evidence is None else _kinds.numbers(evidence), assignments(config, "sample."),
         )  # fmt: skip
         if self.space.layout == "table" and not _is_array(data):
-            return self._completed_table(data, done, best, seed)
+            taken = np.ones(len(self.space.names), bool) if given is None else _there(self._variables(given))
+            return self._completed_table(data, done, taken, noise, best, seed)
         labels = _sources.shaped(self.space, _there(done.labels))
         return _like(labels[:, 0] if best or draws == 1 else labels, data)
 
-    def predict(self, data: Any, column: str | None = None) -> Any:
+    def predict(self, data: Any, column: str | None = None, **options: Any) -> Any:
         """Label probabilities of unknown cells given the known ones: p(x_i = label | what is known).
 
-        With a column, it is predicted from the others, known or not: a DataFrame with a column per label. Without one,
-        an array [items, labels of all variables].
+        With a column, it is predicted from the others: a DataFrame with a column per label, named by the values that the
+        column has in the data, or else in those that the model learned from, so ``(p.idxmax(axis=1) ==
+        data[column]).mean()`` is the accuracy. Holes in the other columns are what they are in training: a label where
+        training had holes, which may tell something; with ``missing="unknown"`` they are just unknown. Without a column,
+        holes are unknown: an array [items, labels of all variables].
+
+        options: those of the source, such as ``missing="unknown"`` or ``unseen="skip"``.
 
         >>> import segre
         >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
@@ -270,21 +279,23 @@ class Model:
         1
         """
         _show.ready()
-        given = None
-        if column is not None:
-            others = [name for name in self.space.names if name != column]
-            if len(others) == len(self.space.names):
-                self._run.variables([column], "column")  # says what there is
-            given = self._run.variables(others, "column")
-            data = _tables.with_unknown(data, column)
-        done = self._run.complete(self._open(data, True, {}), -1, True, 1, 0.0, given, None, [], column is not None)
         if column is None:
+            done = self._run.complete(self._open(data, True, options), -1, True, 1, 0.0, None, None, [])
             return _like(done.probabilities, data)
+        others = [name for name in self.space.names if name != column]
+        if len(others) == len(self.space.names):
+            self._run.variables([column], "column")  # says what there is
+        source = self._open(_tables.with_unknown(data, column), True, options)
+        done = self._run.complete(
+            source, -1, True, 1, 0.0, self._run.variables(others, "column"), None, [], not _leaves_holes(data, options)
+        )
         i = self.space.names.index(column)
         first = self.space.offset(i)
-        names = self.space.label_names(i)
-        p = _there(done.probabilities)[:, first : first + len(names)]
-        return _tables.table_of({name: p[:, k] for k, name in enumerate(names) if name != _tables.MISSING}, _index(data))
+        values: list[Any] = self._labels(i)
+        if self.space._unit(i) == "label":
+            values = self._own_values(data, i) or _tables.label_values(values, self._kind(i))
+        p = _there(done.probabilities)[:, first : first + len(values)]
+        return _tables.table_of({value: p[:, k] for k, value in enumerate(values)}, _index(data, source))
 
     def outliers(
         self,
@@ -330,7 +341,7 @@ class Model:
         nats = None
         if cells:
             scored = self._run.score(source, "free", None, False, 0, False, False, "", seed, None, True)
-            nats = self._cells(-_there(scored.cells), data)
+            nats = self._cells(-_there(scored.cells), data, source)
         return Scores._of(found.score, found.std_error, nats, details)
 
     def save(self, path: str | Path) -> None:
@@ -344,10 +355,12 @@ class Model:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise ValueError(f"{path}: exists and is not empty; choose another directory")
         path.parent.mkdir(parents=True, exist_ok=True)
-        copy = path.parent / f".{path.name}.new"
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(self._path, copy, ignore=shutil.ignore_patterns(".lock"))
-        copy.replace(path)
+        copy = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            shutil.copytree(self._path, copy / "run", ignore=shutil.ignore_patterns(".lock"))
+            (copy / "run").replace(path)
+        finally:
+            shutil.rmtree(copy, ignore_errors=True)
 
     def __repr__(self) -> str:
         return f"Model({self.space}; {self._run.network}, step {self.step})"
@@ -382,7 +395,8 @@ class Model:
         if isinstance(given, Mapping):
             known = {name: self.space.label_names(i) for i, name in enumerate(self.space.names)}
             texts = {
-                str(name): _tables.matched([str(value)], set(known.get(str(name), [])))[0] for name, value in given.items()
+                str(name): _tables.matched([_tables.text_of(value)], set(known.get(str(name), [])))[0]
+                for name, value in given.items()
             }
             return self._run.labels_named(list(texts.items()))
         if isinstance(given, str):
@@ -390,34 +404,77 @@ class Model:
         labels = np.asarray(_kinds.labels(given, "given"))
         return labels.reshape(1, -1)
 
-    def _cells(self, nats: Any, data: Any) -> Any:
+    def _cells(self, nats: Any, data: Any, source: _core.Source) -> Any:
         """Numbers per cell in the form of the data."""
         if self.space.layout != "table":
             return _sources.shaped(self.space, nats)
-        return _tables.table_of({name: nats[:, i] for i, name in enumerate(self.space.names)}, _index(data))
+        return _tables.table_of({name: nats[:, i] for i, name in enumerate(self.space.names)}, _index(data, source))
 
-    def _completed_table(self, data: Any, done: _core.Completed, best: bool, seed: int) -> Any:
+    def _completed_table(
+        self, data: Any, done: _core.Completed, taken: np.typing.NDArray[np.bool_], noise: float, best: bool, seed: int
+    ) -> Any:
+        """The tables of completions. `taken` [n]: the variables whose labels were taken from the data."""
         labels = _there(done.labels)
         n_draws = labels.shape[1]
-        # A noisy label that stays keeps its value: a number within an interval, for example.
-        changed = (done.known[:, None] < 0) & (labels != done.data[:, None])
-        pandas = _tables.pandas_if_any()
+        # A noisy label that stays keeps its value: a number within an interval, for example. The value of a cell that was
+        # not to be seen must not come back where the drawn interval is right.
+        changed = (done.known[:, None] < 0) & ~(taken & (noise > 0.0) & (labels == done.data[:, None]))
+        changed &= ~self._texts_that_stay(data, done.data, taken)[:, None]
+        own = [self._own_values(data, i) for i in range(len(self.space.names))]
+        for i, name in enumerate(self.space.names):
+            needed = np.unique(labels[:, :, i][changed[:, :, i]])
+            data = _tables.with_categories(data, name, [own[i][j] for j in needed if own[i]], self._kind(i))
         drawn = []
         for draw in range(n_draws):
             columns = {}
             for i, name in enumerate(self.space.names):
-                values = _tables.column_of(
-                    self.space, i, labels[:, draw, i], (self._kinds or {}).get(name), seed, draw, best
-                )
+                if own[i]:
+                    values = _tables.taken(own[i], labels[:, draw, i])
+                else:
+                    values = _tables.column_of(self.space, i, labels[:, draw, i], self._kind(i), seed, draw, best)
                 columns[name] = _tables.filled(data, name, values, changed[:, draw, i])
             drawn.append(_tables.with_columns(data, columns))
         if n_draws == 1:
             return drawn[0]
+        pandas = _tables.pandas_if_any()
         if pandas is None:
             return drawn
         joined = pandas.concat(drawn, keys=range(n_draws), names=["draw"])
         order = np.arange(n_draws * len(drawn[0])).reshape(n_draws, -1).T.ravel()
         return joined.iloc[order].reorder_levels([*range(1, joined.index.nlevels), 0])
+
+    def _kind(self, variable: int) -> _tables.Kind | None:
+        """The type of a column of the data that it learned from, if they were a table of Python."""
+        return (self._kinds or {}).get(self.space.names[variable])
+
+    def _labels(self, variable: int) -> list[str]:
+        """The names of a table's labels without that of missing values, which is the last."""
+        names = self.space.label_names(variable)
+        return names[:-1] if names[-1] == _tables.MISSING else names
+
+    def _own_values(self, data: Any, variable: int) -> list[Any]:
+        """What the labels of a table's column are in the data. Empty without pandas, or if the data do not have it, or
+        it holds numbers or dates that are cut into intervals."""
+        column = _tables.own_column(data, self.space.names[variable])
+        if column is None or self.space._unit(variable) != "label":
+            return []
+        return _tables.label_values(self._labels(variable), self._kind(variable), column)
+
+    def _texts_that_stay(
+        self, data: Any, labels: np.typing.NDArray[Any], taken: np.typing.NDArray[np.bool_]
+    ) -> np.typing.NDArray[np.bool_]:
+        """Cells [N, n] that are no holes to the user, though the model cannot know them: texts such as NA, which are
+        missing values in files. They are the user's, and completing leaves them alone."""
+        stay = np.zeros(labels.shape, bool)
+        for i in np.flatnonzero(taken & (labels < 0).any(axis=0)):
+            name = self.space.names[i]
+            stay[:, i] = _tables.texts_there(data, name, labels[:, i] < 0)
+            if stay[:, i].any():
+                _show.note(
+                    f"{_kinds.called(data)}: column {name} has texts such as NA, which are missing values to the model; "
+                    "they stay, None would be filled in"
+                )
+        return stay
 
 
 def load(
@@ -478,8 +535,17 @@ def _is_array(data: Any) -> bool:
     return not (isinstance(data, str) or _kinds.is_table(data))
 
 
-def _index(data: Any) -> Any:
-    return data.index if _kinds.is_frame(data) else None
+def _index(data: Any, source: _core.Source) -> Any:
+    """The index of the rows of a DataFrame that the source has: all, unless some are left out."""
+    if not _kinds.is_frame(data):
+        return None
+    return data.index if source.n_items == len(data) else data.index[source._table_rows()]
+
+
+def _leaves_holes(data: Any, options: Mapping[str, Any]) -> bool:
+    """Whether the user says that missing values are just unknown."""
+    own = data.partition("?")[2].split("&") if isinstance(data, str) else []
+    return options.get("missing") == "unknown" or "missing=unknown" in own
 
 
 def _tensor(array: Any) -> Any:

@@ -12,3 +12,9 @@ def ready() -> None:
     stream = sys.stderr
     terminal = stream is not None and hasattr(stream, "isatty") and stream.isatty()
     _core.send_log_to_python(redraws=terminal or "ipykernel" in sys.modules)
+
+
+def note(text: str) -> None:
+    """Says something the user should know but need not act on."""
+    if sys.stderr is not None:
+        print(f"note: {text}", file=sys.stderr)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import datetime
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from . import _core
 from ._kinds import is_frame
 
 MISSING = "(missing)"  # the label of missing values
+_DATES = "date"  # the type of values that are dates of Python, among those of pandas
+_TRUTHS = {"True": True, "False": False}
 
 # name, different values as texts, which of them each row has, whether they are all labels
 Column = tuple[str, list[str], np.typing.NDArray[np.int32], bool]
@@ -105,6 +108,11 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
+def text_of(value: Any) -> str:
+    """The label that a value of the user's means, as far as its text says."""
+    return MISSING if _is_missing(value) else str(value)
+
+
 def _texts(values: Sequence[Any], name: str) -> list[str]:
     """Different values of a column as pandas writes them into CSV files."""
     kind = getattr(getattr(values, "dtype", None), "kind", "")
@@ -132,8 +140,13 @@ def kinds_of(data: Any) -> dict[str, Kind] | None:
         return None
     kinds: dict[str, Kind] = {}
     for name, values in data.items():
-        dtype = np.asarray(values).dtype
-        kinds[str(name)] = {"dtype": str(dtype) if dtype.kind in "biuf" else "object"}
+        array = np.asarray(values)
+        if array.dtype.kind in "biuf":
+            kinds[str(name)] = {"dtype": str(array.dtype)}
+            continue
+        found = np.array(list(dict.fromkeys(value for value in values if not _is_missing(value))), dtype=object)
+        texts = all(isinstance(value, str) for value in found)
+        kinds[str(name)] = {"dtype": "object"} if texts else {"dtype": "object", "values": _encoded(found)}
     return kinds
 
 
@@ -157,8 +170,10 @@ def _encoded(values: Any) -> dict[str, Any]:
     if hasattr(values, "closed"):  # intervals
         sides = {"left": _encoded(values.left), "right": _encoded(values.right)}
         return {"closed": values.closed, **sides}
-    plain = [value if isinstance(value, (str, bool, int, float)) else str(value) for value in values.tolist()]
-    return {"dtype": str(values.dtype), "values": plain}
+    found = [value.item() if isinstance(value, np.generic) else value for value in values.tolist()]
+    plain = [value if isinstance(value, (str, bool, int, float)) else str(value) for value in found]
+    dates = values.dtype == object and all(type(value) is datetime.date for value in values)
+    return {"dtype": _DATES if dates else str(values.dtype), "values": plain}
 
 
 def _decoded(pandas: Any, values: Mapping[str, Any]) -> Any:
@@ -166,6 +181,8 @@ def _decoded(pandas: Any, values: Mapping[str, Any]) -> Any:
     if "closed" in values:
         left, right = _decoded(pandas, values["left"]), _decoded(pandas, values["right"])
         return pandas.IntervalIndex.from_arrays(left, right, closed=values["closed"])
+    if values["dtype"] == _DATES:
+        return pandas.Index([datetime.date.fromisoformat(value) for value in values["values"]], dtype=object)
     return pandas.Index(values["values"], dtype=object).astype(values["dtype"])
 
 
@@ -204,7 +221,10 @@ def column_of(
     if pandas is None:
         return _plain(np.array(texts, dtype=object), kind if unit == "number" else None)
     values = pandas.Series(texts, dtype=object)
-    return cast(pandas.to_numeric(values) if unit == "number" else pandas.to_datetime(values), kind)
+    if unit == "number":
+        return cast(pandas.to_numeric(values), kind)
+    dates = pandas.to_datetime(values)
+    return dates.dt.date if kind and kind.get("values", {}).get("dtype") == _DATES else cast(dates, kind)
 
 
 def _named(names: Sequence[Any], codes: np.typing.NDArray[np.int32]) -> np.typing.NDArray[Any]:
@@ -220,51 +240,169 @@ def _plain(values: np.typing.NDArray[Any], kind: Kind | None) -> np.typing.NDArr
     text = "object" if kind is None else str(kind["dtype"])
     if not text.startswith(("bool", "int", "uint", "float")) or any(value is None for value in values):
         return values
-    return values == "True" if text == "bool" else values.astype(np.float64).astype(text)
+    return values == "True" if text == "bool" else np.array([_number(value) for value in values]).astype(text)
+
+
+def _number(text: str) -> int | float:
+    """The number that a text is: whole numbers are exact, however large. ValueError if it is none."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _typed(read: Callable[[str], Any], text: str) -> Any:
+    """A label in another type; the text itself if that type does not have it."""
+    try:
+        return read(text)
+    except (KeyError, ValueError):
+        return text
 
 
 def _labelled(pandas: Any, names: Sequence[str], codes: np.typing.NDArray[np.int32], kind: Kind | None) -> Any:
     """A column of labels in the type that the user's data had; a categorical one by default."""
     if kind is None:
         return pandas.Series(pandas.Categorical.from_codes(codes, categories=list(names)))
+    own: Sequence[Any] = names
     if "values" not in kind:
-        truths = {"True": True, "False": False} if kind["dtype"].startswith("bool") else {}
-        values = pandas.Series(_named([truths.get(name, name) for name in names], codes), dtype=object)
-        if kind["dtype"].lower().startswith(("int", "uint", "float")):
-            values = pandas.to_numeric(values)
-        return cast(values, kind)
+        if kind["dtype"].startswith("bool"):
+            own = [_TRUTHS.get(name, name) for name in names]
+        elif kind["dtype"].lower().startswith(("int", "uint", "float")):
+            own = [_typed(_number, name) for name in names]
+        values = pandas.Series(_named(own, codes), dtype=object)
+        whole = cast(values, kind)
+        return whole if str(whole.dtype) == kind["dtype"] else _inferred(values)
     found = _decoded(pandas, kind["values"])
     place = {text: k for k, text in enumerate(_texts(found, ""))}
-    where = np.array([place[name] for name in names] + [-1], np.int32)[codes]
     if kind["dtype"] != "category":
-        return pandas.Series(_named(found.tolist(), where), dtype=object)
+        known = found.tolist()
+        own = [known[place[name]] if name in place else name for name in names]
+        return pandas.Series(_named(own, codes), dtype=object)
+    where = np.array([place[name] for name in names] + [-1], np.int32)[codes]
     return pandas.Series(pandas.Categorical.from_codes(where, categories=found, ordered=kind["ordered"]))
 
 
+def label_values(names: Sequence[str], kind: Kind | None, column: Any = None) -> list[Any]:
+    """What labels are to the user: the values that a column of a table has for them, or would have by its type; without
+    one, those of the data that the model learned from."""
+    pandas = pandas_if_any()
+    codes = np.arange(len(names), dtype=np.int32)
+    values: list[Any]
+    if kind is None or pandas is None:
+        values = _plain(_named(names, codes), kind).tolist()
+    else:
+        values = _labelled(pandas, names, codes, kind).tolist()
+    if column is None:
+        return values
+    own = column.cat.categories if isinstance(column.dtype, pandas.CategoricalDtype) else pandas.factorize(column)[1]
+    read = {
+        "boolean": _TRUTHS.__getitem__,
+        "integer": _number,
+        "floating": float,
+        "string": str,
+        "datetime64": pandas.Timestamp,
+        "date": datetime.date.fromisoformat,
+    }.get(pandas.api.types.infer_dtype(own))
+    if read is not None:
+        values = [_typed(read, name) for name in names]
+    there = dict(zip(matched(_texts(own, str(column.name)), set(names)), own.tolist(), strict=True))
+    return [there.get(name, value) for name, value in zip(names, values, strict=True)]
+
+
+def own_column(data: Any, name: str) -> Any:
+    """A column of a table as a Series; None if the data do not have it, and without pandas."""
+    pandas = pandas_if_any()
+    if pandas is None or isinstance(data, str):
+        return None
+    key = _keys(data).get(name)
+    if key is None:
+        return None
+    return data[key] if is_frame(data) else pandas.Series(list(data[key]), dtype=object)
+
+
+def taken(values: Sequence[Any], labels: np.typing.NDArray[Any]) -> Any:
+    """The values of labels, a Series; None for the label of missing values, the last."""
+    import pandas
+
+    codes = labels.astype(np.int32)
+    codes[codes >= len(values)] = -1
+    return pandas.Series(_named(values, codes), dtype=object)
+
+
 def cast(values: Any, kind: Kind | None) -> Any:
-    """The values in a type, if it can hold them: integers with gaps stay floating-point numbers."""
+    """The values in a type, if it can hold them: integers with gaps stay floating-point numbers, and numbers that a
+    short integer cannot hold stay what they are."""
     if kind is None or str(values.dtype) == str(kind["dtype"]):
         return values
     try:
-        return values.astype(kind["dtype"])
-    except (TypeError, ValueError):
+        held = values.astype(kind["dtype"])
+    except (TypeError, ValueError, OverflowError):
         return values
+    if getattr(held.dtype, "kind", "") not in "biu" and held.dtype != np.float64:
+        return held
+    same = (held.astype(object) == values.astype(object)) | (held.isna() & values.isna())
+    return held if same.all() else values
+
+
+def _inferred(values: Any) -> Any:
+    """Objects in the type that all of them have, if there is one."""
+    return cast(values, {"dtype": values.infer_objects().dtype})
 
 
 def filled(data: Any, name: str, values: Any, unknown: np.typing.NDArray[np.bool_]) -> Any:
     """A column of the data with ``values`` where cells are unknown, in the column's type if that holds them."""
     if isinstance(data, str):
         return values
-    own = {str(key): key for key in data}
+    column = data[_keys(data)[name]]
     if not is_frame(data):
-        kept = np.array(data[own[name]], dtype=object)
+        kept = np.array(column, dtype=object)
         kept[unknown] = np.asarray(values, dtype=object)[unknown]
         return kept
-    column = data[own[name]]
     if not unknown.any():
         return column
-    merged = column.astype(object).where(~unknown, values.set_axis(data.index).astype(object))
-    return cast(merged.infer_objects(), {"dtype": column.dtype})
+    drawn = values.set_axis(data.index).astype(object)
+    if hasattr(column, "cat"):
+        return column.where(~unknown, drawn)
+    if getattr(column.dtype, "kind", "") in "iu":  # numbers drawn for other rows may have gaps, which makes them floats
+        drawn = drawn.map(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
+    merged = column.astype(object).where(~unknown, drawn)
+    whole = cast(merged, {"dtype": column.dtype})
+    return whole if whole.dtype == column.dtype else _inferred(merged)
+
+
+def with_categories(data: Any, name: str, values: Sequence[Any], kind: Kind | None) -> Any:
+    """The data, whose column can hold these values if it is categorical: new categories have their places among those of
+    training, or else are the last."""
+    column = data[_keys(data)[name]] if is_frame(data) else None
+    if column is None or not hasattr(column, "cat"):
+        return data
+    own = column.cat.categories
+    more = [value for value in values if value not in own]
+    if not more:
+        return data
+    order = _decoded(pandas_if_any(), kind["values"]) if kind is not None and kind["dtype"] == "category" else []
+    ordered = [value for value in order if value in own or value in more]
+    out = data.copy(deep=False)
+    fits = len(ordered) == len(own) + len(more) and [value for value in ordered if value in own] == list(own)
+    out[_keys(data)[name]] = column.cat.set_categories(ordered) if fits else column.cat.add_categories(more)
+    return out
+
+
+def _keys(data: Any) -> dict[str, Any]:
+    """The names of a table's columns, which may be numbers, by the texts that the library has for them."""
+    return {str(key): key for key in data}
+
+
+def texts_there(data: Any, name: str, holes: np.typing.NDArray[np.bool_]) -> np.typing.NDArray[np.bool_]:
+    """Which of the cells that are holes to the model hold a text all the same, such as NA: [N]."""
+    found = np.zeros_like(holes)
+    if isinstance(data, str) or not holes.any():
+        return found
+    values = data[_keys(data)[name]]
+    rows = np.flatnonzero(holes)
+    cells = values.iloc[rows] if hasattr(values, "iloc") else [values[row] for row in rows]
+    found[rows] = [not _is_missing(cell) and cell != MISSING for cell in cells]
+    return found
 
 
 def with_columns(data: Any, columns: Mapping[str, Any]) -> Any:
@@ -280,9 +418,12 @@ def with_columns(data: Any, columns: Mapping[str, Any]) -> Any:
 
 
 def with_unknown(data: Any, name: str) -> Any:
-    """The table with a column of unknown cells, unless it has it."""
-    if not is_frame(data) and not isinstance(data, Mapping) or name in {str(key) for key in data}:
+    """The table with a column of unknown cells, whatever it had there."""
+    if not is_frame(data) and not isinstance(data, Mapping):
         return data
-    if is_frame(data):
-        return data.assign(**{name: None})
-    return {**data, name: [None] * len(next(iter(data.values()), []))}
+    key = _keys(data).get(name, name)
+    if not is_frame(data):
+        return {**data, key: [None] * len(next(iter(data.values()), []))}
+    out = data.copy(deep=False)
+    out[key] = None
+    return out

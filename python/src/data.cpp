@@ -144,6 +144,14 @@ torch::Tensor rows(const DataSource& source, int64_t first, int64_t count) {
   return labels.to(label_type(source.space(), source.has_unknowns() ? Unknowns::allow : Unknowns::refuse));
 }
 
+// The row of each item in its table, counted from 0: [N] int64.
+torch::Tensor table_rows(const DataSource& source) {
+  auto numbers = torch::empty({source.n_items()}, torch::kInt64);
+  auto* number = numbers.data_ptr<int64_t>();
+  for (int64_t item = 0; item < source.n_items(); ++item) number[item] = source.file_row(item);
+  return numbers;
+}
+
 }  // namespace
 
 void bind_data(nb::module_& m) {
@@ -178,7 +186,8 @@ void bind_data(nb::module_& m) {
   nb::class_<DataSource>(m, "Source")
       .def_prop_ro("space", &DataSource::space, nb::rv_policy::copy)
       .def_prop_ro("n_items", &DataSource::n_items)
-      .def("rows", &rows, "first"_a, "count"_a, nb::call_guard<Work>());
+      .def("rows", &rows, "first"_a, "count"_a, nb::call_guard<Work>())
+      .def("_table_rows", &table_rows);
   m.def(
       "open_source", [](const std::string& name) -> SharedSource { return open_source(name); }, "name"_a,
       nb::call_guard<Work>());

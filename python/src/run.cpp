@@ -217,9 +217,12 @@ Oddness outliers(const LoadedRun& run, const DataSource& source, const SharedSou
                      : data ? open_training_items(run, data)
                             : open_training_items(run, "", "train=");
   Job job;
-  return {rank_outliers(run, source, *items, {.calibration = calibration, .error = error, .times = times, .seed = seed},
-                        job.callbacks())
-              .rows};
+  const OutlierOptions options{.calibration = calibration,
+                               .held_out = train ? torch::Tensor() : open_held_out_items(run, data),
+                               .error = error,
+                               .times = times,
+                               .seed = seed};
+  return {rank_outliers(run, source, *items, options, job.callbacks()).rows};
 }
 
 std::string config_of(const LoadedRun& run) {
@@ -264,7 +267,8 @@ void bind_results(nb::module_& m) {
       .def_prop_ro("variable", [](const Oddness& o) { return maybe(o.rows.variable); })
       .def_prop_ro("nats", [](const Oddness& o) { return o.rows.nats; })
       .def_prop_ro("nats_error", [](const Oddness& o) { return o.rows.nats_error; })
-      .def_prop_ro("pairs", &Oddness::pairs);
+      .def_prop_ro("pairs", &Oddness::pairs)
+      .def_prop_ro("outside", [](const Oddness& o) { return o.rows.outside; });
 }
 
 }  // namespace

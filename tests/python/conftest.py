@@ -73,7 +73,7 @@ def tensors(run: Path | segre.Model) -> dict[str, tuple[str, tuple[int, ...], by
 
 def csv_text(table: pd.DataFrame, **options) -> str:
     """A table as the command line writes it."""
-    return table.to_csv(index=False, na_rep="(missing)", **options)
+    return table.to_csv(index=False, **options)
 
 
 def digits(values, count: int) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,6 +33,7 @@ LABELS = {
     "uint16": pd.Series(CODES, dtype="uint16"),
     "Int64": pd.Series(CODES, dtype="Int64"),
     "Int64 with gaps": gappy(CODES, "Int64"),
+    "Int64 beyond 2^53 with gaps": gappy([2**53 + 1 + int(c) for c in CODES], "Int64"),
     "bool": pd.Series(CODES > 0),
     "boolean": pd.Series(CODES > 0, dtype="boolean"),
     "boolean with gaps": gappy(CODES > 0, "boolean"),
@@ -44,6 +47,9 @@ LABELS = {
     "string": pd.Series(WORDS, dtype="string"),
     "string with gaps": gappy(WORDS, "string"),
     "dates": pd.Series(pd.Timestamp("2025-01-01") + pd.to_timedelta(CODES, unit="D")),
+    "dates with gaps": gappy(pd.Timestamp("2025-01-01") + pd.to_timedelta(CODES, unit="D"), "datetime64[us]"),
+    "dates of Python with gaps": gappy([datetime.date(2025, 1, 1 + c) for c in CODES], object),
+    "times in a zone": pd.Series(pd.Timestamp("2025-01-01", tz="UTC") + pd.to_timedelta(CODES * 7, unit="h")),
     "times": pd.Series(pd.Timestamp("2025-01-01") + pd.to_timedelta(CODES * 12, unit="h")),
     "period": pd.Series(pd.period_range("2025-01", periods=3, freq="M")[CODES]),
     "category": pd.Series(pd.Categorical(WORDS)),
@@ -64,6 +70,7 @@ BINNED = {
     "Int64 with gaps": gappy(WIDE, "Int64"),
     "days": pd.Series(DAYS),
     "days with gaps": gappy(DAYS, "datetime64[us]"),
+    "days of Python": pd.Series([day.date() for day in DAYS], dtype=object),
     "days in nanoseconds": pd.Series(DAYS.astype("datetime64[ns]")),
     "seconds": pd.Series(pd.Timestamp("2025-01-01") + pd.to_timedelta(WIDE * 997, unit="s")),
 }
@@ -246,6 +253,26 @@ def test_mappings_of_columns():
         "texts": ["x", "yy"],
     }
     assert np.array_equal(model.log_prob(columns), model.log_prob(pd.DataFrame({**columns, "Series": [1, 2, 2] * 10})))
+
+
+def test_values_of_mappings_come_back():
+    """Not their texts, also of columns with gaps and of NumPy's own values."""
+    columns = {
+        "whole": [1, 2**53 + 1, None] * 20,
+        "truth": [np.True_, np.False_, None] * 20,
+        "mixed": [1, "a", np.int64(3)] * 20,
+        "dates": [datetime.date(2025, 1, 1), None, datetime.date(2025, 1, 2)] * 20,
+    }
+    for data in (columns, pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})):
+        found = quick(data).sample(200)
+        for name, values in columns.items():
+            assert set(found[name].dropna()) == {value for value in values if value is not None}, name
+
+
+def test_a_missing_value_may_be_given(weather_model):
+    """As the label that it is in training."""
+    for value in (None, np.nan, pd.NaT, pd.NA):
+        assert weather_model.sample(5, given={"town": value})["town"].isna().all()
 
 
 def test_a_mapping_and_a_frame_give_the_same_model():

@@ -126,6 +126,25 @@ def test_save_never_overwrites(sequence_model, tmp_path):
     assert np.array_equal(segre.load(tmp_path / "empty").sample(5), sequence_model.sample(5))
 
 
+def test_save_leaves_its_neighbours_alone(sequence_model, tmp_path):
+    """Whatever they are called; and nothing of its own stays beside the model."""
+    for name in (".run.new", ".run.tmp", "run.new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "thesis.txt").write_text("years of work")
+    sequence_model.save(tmp_path / "run")
+    assert {path.name for path in tmp_path.iterdir()} == {".run.new", ".run.tmp", "run.new", "run"}
+    assert all((path / "thesis.txt").exists() for path in tmp_path.iterdir() if path.name != "run")
+    assert (tmp_path / "run").stat().st_mode == sequence_model.path.stat().st_mode
+
+
+def test_fit_leaves_files_in_its_directory_alone(weather, tmp_path):
+    """Those in the directory of a run that are not the run's are the user's."""
+    quick(weather, bins=WEATHER_BINS, out=tmp_path / "run")
+    (tmp_path / "run" / "columns.json.new").write_text("years of work")
+    quick(weather, {**TINY, "train.steps": 60}, bins=WEATHER_BINS, out=tmp_path / "run", resume=True)
+    assert (tmp_path / "run" / "columns.json.new").read_text() == "years of work"
+
+
 def test_checkpoints(sequences, tmp_path):
     config = {**TINY, "watch.every": 10, "watch.keep": 10}
     run = quick(sequences, config, out=tmp_path / "run").path

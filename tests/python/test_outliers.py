@@ -52,7 +52,7 @@ def found(model, new):
 
 def test_odd_rows_are_first(found):
     assert set(np.argsort(found)[-2:]) == set(ODD)
-    assert np.all(found.details["percentile"][ODD] == 100)  # no training row is as odd
+    assert np.all(found.details["percentile"][ODD] > 98)  # no row that they are compared with is as odd
     assert np.all((found.details["percentile"] >= 0) & (found.details["percentile"] <= 100))
 
 
