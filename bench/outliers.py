@@ -174,15 +174,16 @@ def measure(args, seed, folder):
     data = ["--data", f"csv:{folder / 'rows.csv'}", "--checkpoint", args.checkpoint]
     run([args.segre, "likelihood", str(folder / "run"), *data, "--times", "32", "--out", str(folder / "before.csv")])
     before = [-float(x) for x in columns_of(folder / "before.csv", "item")["log_p"]]
-    # Percentiles are not used, so few training rows need to be scored.
-    run([args.segre, "outliers", str(folder / "run"), *data, "--error", args.error, "--calibration", "8",
-         "--out", str(folder / "odd.csv")])
+    # Without percentiles, few rows need to be scored for them.
+    run([args.segre, "outliers", str(folder / "run"), *data, "--error", args.error,
+         "--calibration", "1000" if args.percentiles else "8", "--out", str(folder / "odd.csv")])
     found = columns_of(folder / "odd.csv", "item")
+    ordinary = [float(x) >= 95 for k, x in enumerate(found["percentile"]) if k not in planted]
     scores = {"before": before} | {name: [float(x) for x in found[name]] for name in ("score", "nats")}
     simple = [float(x) for x in found["independent"]]
     scores["combination"] = [nats - labels for nats, labels in zip(scores["nats"], simple)]
     scores["pairs"] = unseen_pairs(rows if args.same_file else train, rows)
-    return {name: (auroc(values, planted), ranks(values, planted)) for name, values in scores.items()}
+    return {name: (auroc(values, planted), ranks(values, planted)) for name, values in scores.items()}, ordinary
 
 
 def main():
@@ -193,16 +194,23 @@ def main():
     parser.add_argument("--rows", type=int, default=300)
     parser.add_argument("--train-rows", type=int, default=600)
     parser.add_argument("--same-file", action="store_true")
+    parser.add_argument("--percentiles", action="store_true",
+                        help="also print how many ordinary rows reach the 95th percentile, which should be 5%%")
     parser.add_argument("--error", default="0.1")
     parser.add_argument("--checkpoint", default="last")
     parser.add_argument("training", nargs="*", help="options of 'segre train', after --")
     args = parser.parse_args()
-    results = []
+    results, beyond = [], []
     for seed in range(args.first, args.first + args.tables):
         with tempfile.TemporaryDirectory() as folder:
-            results.append(measure(args, seed, pathlib.Path(folder)))
+            found, ordinary = measure(args, seed, pathlib.Path(folder))
+        results.append(found)
+        beyond.append(statistics.mean(ordinary))
         shown = "; ".join(f"{name} {ranks} ({area:.3f})" for name, (area, ranks) in results[-1].items())
-        print(f"table {seed}: {shown}", flush=True)
+        print(f"table {seed}: {shown}" + (f"; beyond 95: {beyond[-1]:.3f}" if args.percentiles else ""), flush=True)
+    if args.percentiles:
+        error = statistics.stdev(beyond) / len(beyond) ** 0.5 if len(beyond) > 1 else math.nan
+        print(f"\nordinary rows at or above the 95th percentile: {statistics.mean(beyond):.4f} +- {error:.4f} of them")
     print("\nscore        AUROC: mean, lowest   rank of a planted row: median, worst   among the first 10")
     for name in results[0]:
         areas = [result[name][0] for result in results]
