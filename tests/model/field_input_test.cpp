@@ -113,6 +113,26 @@ TEST(FieldInput, SoftEvidenceAddsStrength) {
   }
 }
 
+// The strength of soft evidence is the g at which a path's evidence has that size on average, for any number of labels:
+// E|e|^2 = (c - 1)(g^2 / 4c + g / 2). Here no label is limited.
+TEST(FieldInput, SoftEvidenceIsAsStrongAsAPathsOfItsSize) {
+  const Space space = mixed_space();
+  const auto v = tangent_noise(space, 4);
+  const auto soft = noise({4, 20}, 5);
+  for (const auto& [path, t] : both_paths()) {
+    const Model model = model_with(space, path, FieldReads::strength);
+    const auto g = model.field_input({v, one_time(t), {.soft = soft}}).strength -
+                   model.field_input({v, one_time(t)}).strength;
+    for (int64_t i = 0; i < 5; ++i) {
+      const auto c = static_cast<double>(space.n_labels(i));
+      const auto of_variable = soft.narrow(1, space.offset(i), space.n_labels(i));
+      const auto size = (of_variable - of_variable.mean(1, true)).square().sum(1);
+      const auto of_path = (c - 1.0) * (g.select(1, i).square() / (4.0 * c) + 0.5 * g.select(1, i));
+      EXPECT_LT(max_difference(of_path, size), 1e-9) << path->name() << ", " << c << " labels";  // g is a difference
+    }
+  }
+}
+
 TEST(FieldInput, StandardisedIsTheEvidenceOverItsSize) {
   const Space space = mixed_space();
   const auto v = tangent_noise(space, 4);

@@ -6,6 +6,7 @@
 #include "tests/net/evidence_input.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
+#include "tests/support/statistics.h"
 #include "tests/support/threads.h"
 
 // What residual networks and transformers have in common.
@@ -192,6 +193,72 @@ TEST(EvidenceNets, WhatIsDroppedDependsOnTheItemsNumberAlone) {
     EXPECT_GT(max_difference(field->forward(numbered(input, 41)), all), 1e-3);
     const auto some = field->forward(numbered(rows_of(input, 3, 8), 43));
     EXPECT_LT(max_difference(some, all.slice(0, 3, 8)), kOrderTol * all.abs().max().item<double>());
+  }
+}
+
+// A network of eight labels whose two layers each add 1 to a stream of 1,000s, label by label; its logits show the
+// stream.
+std::shared_ptr<Field> counting_field(const std::string& kind, double dropout) {
+  constexpr double kStream = 1000.0;
+  const Space space = test::space_of({8});
+  NetOptions options = options_of(kind, dropout);
+  options.of<ResidualOptions>().width = 8;
+  const auto field = make_field(space, options, 1);
+  test::to_double(*field);
+  const torch::NoGradGuard no_grad;
+  const auto set = [&](const std::string& name, const torch::Tensor& value) {
+    const auto& parameter = test::named(field->parameters(), name);
+    parameter.copy_(value.expand_as(parameter));
+  };
+  const auto all = [](double value) { return torch::full({1}, value, torch::kFloat64); };
+  for (const auto& [name, parameter] : field->parameters())
+    if (name.find("norm") == std::string::npos) parameter.zero_();
+  const auto identity = torch::eye(8, torch::kFloat64);
+  if (kind == "residual") {
+    set("in.bias", all(kStream));
+    set("out.weight", kStream * identity);
+  } else {
+    set("position", all(kStream));
+    set("labels", identity);
+    set("out", kStream * identity);
+  }
+  for (int64_t k = 0; k < 2; ++k) {
+    if (kind == "residual") {
+      set(concat("block", k, ".up.bias"), all(1.0));
+      set(concat("block", k, ".down.weight"), all(1.0 / 8.0));
+      continue;
+    }
+    const std::string layer = concat("layer", k, ".");
+    const auto hidden = test::named(field->parameters(), layer + "down").size(1);
+    auto up = torch::full({2 * hidden, 1}, 1.0 / 8.0, torch::kFloat64);  // the stream is normalised to 1
+    up.slice(0, 0, hidden).mul_(10.0);                                   // and silu(10) is 10
+    set(layer + "up", up);
+    set(layer + "down", all(0.1 / static_cast<double>(hidden)));
+  }
+  return field;
+}
+
+// With dropout 1/2 each label keeps what none, one or both of the layers add, twice: an even or odd number by chance.
+TEST(EvidenceNets, LayersDropDifferentNumbers) {
+  constexpr int64_t kItems = 500;
+  for (const char* kind : {"residual", "transformer"}) {
+    const auto field = counting_field(kind, 0.5);
+    field->set_training(true);
+    const auto input = numbered(some_evidence(test::space_of({8}), kItems), 40);
+    FieldInput same = input;  // what the evidence says is the same for all labels
+    same.W = torch::full_like(input.W, 1.0 / 8.0);
+    same.standardised = torch::zeros_like(input.standardised);
+    const auto out = field->forward(same).detach();
+    const auto count = (0.5 * (out - out.select(1, 0).unsqueeze(1)).narrow(1, 1, 7)).round();  // 2 each, and rms 1.001
+    for (const double difference : {-2.0, -1.0, 0.0, 1.0, 2.0}) {
+      // Differences of two sums of two coins.
+      const double p[] = {3.0 / 8.0, 1.0 / 4.0, 1.0 / 16.0};
+      const double wanted = p[static_cast<int>(std::abs(difference))];
+      const double share = (count == difference).to(torch::kFloat64).mean().item<double>();
+      // Seven labels of an item are compared with the same one.
+      EXPECT_NEAR(share, wanted, test::kSigmas * std::sqrt(wanted * (1.0 - wanted) / kItems))
+          << kind << ", " << difference;
+    }
   }
 }
 

@@ -69,6 +69,19 @@ TEST(MixtureFit, LeavesOutUnknownLabels) {
   EXPECT_NEAR(mean_log_probability(space, made, nothing), 0.0, 1e-6);  // one float32 rounding
 }
 
+// Every tenth row, which decides when to stop, has a label of its own: what is fitted hardly knows it.
+TEST(MixtureFit, LearnsNothingFromTheRowsThatDecideWhenToStop) {
+  const Space space = mixed_space();
+  const auto labels = draw(space, truth(space), kDrawn, 1);
+  labels.select(1, 0).copy_((torch::arange(kDrawn).remainder(10) == 9).to(torch::kInt64));
+  const auto fitted = fit_mixture(*make_dataset_source({.space = space, .labels = labels}), kClasses);
+  const auto p = fitted.label_logits.narrow(1, 0, 2).softmax(1).select(1, 1);
+  // Each class has one count more, a tenth of it for this label, besides 4,500 rows in all.
+  const double share = (fitted.class_logits.softmax(0) * p).sum().item<double>();
+  EXPECT_LT(share, 2.0 * kClasses * 0.1 / 4500.0);
+  EXPECT_GT(share, 0.0);
+}
+
 TEST(MixtureFit, NeedsRowsAndAnEnd) {
   const Space space = mixed_space();
   const auto source = make_dataset_source({.space = space, .labels = draw(space, truth(space), 100, 1)});

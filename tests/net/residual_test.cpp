@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "segre/space/blocks.h"
 #include "tests/net/evidence_input.h"
 #include "tests/support/datasets.h"
 #include "tests/support/reference.h"
@@ -102,6 +103,23 @@ TEST(Residual, OnATreeStartsWithTheMessageOfTheTree) {
   const auto input = test::some_evidence(source->space(), 5, torch::kFloat32);
   EXPECT_TRUE(torch::equal(field.forward(input), tree.forward(input)));
   EXPECT_FALSE(field.couples_items()) << "the tree's buffers belong to no batch";
+}
+
+TEST(Residual, TheGateScalesTheMessageOfTheTreeByVariable) {
+  const auto source = make_dataset_source(test::chain_rows(3, 200));
+  const Space& space = source->space();
+  ResidualField field(space, options_with_tree(), 1);
+  field.fit(*source);
+  TreeField tree(space);
+  tree.fit(*source);
+  const auto gate = torch::tensor({0.5f, 0.0f, -2.0f});
+  {
+    const torch::NoGradGuard no_grad;
+    named(field.parameters(), "gate").copy_(gate);
+  }
+  const auto input = test::some_evidence(space, 5, torch::kFloat32);
+  // The blocks add nothing yet.
+  EXPECT_TRUE(torch::equal(field.forward(input), spread(space, gate.expand({5, 3})) * tree.forward(input)));
 }
 
 TEST(Residual, ATreeIsLoadedWithTheOtherTensors) {

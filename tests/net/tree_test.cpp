@@ -272,6 +272,51 @@ TEST(Tree, UnknownLabelsAreNotCounted) {
   EXPECT_NEAR(tree.tables[1][1][0].item<double>(), zero / 21.0, kRounding);
 }
 
+// Two columns that agree in 31 of 50 rows share 0.029 nats, in 30 of 50 rows 0.020; a table of one free number more
+// costs log(100) / 200 = 0.023 with 100 rows.
+TEST(Tree, APairIsJoinedIfItIsWorthItsTable) {
+  const Space space = test::space_of({2, 2});
+  const auto joined = [&](int64_t agree) {
+    const auto half = [&](int64_t label) {
+      const auto first = torch::full({50}, label, torch::kInt64);
+      return torch::stack({first, torch::where(torch::arange(50) < agree, label, 1 - label)}, 1);
+    };
+    return n_edges(count_tree(*source_of(space, torch::cat({half(0), half(1)})))) == 1;
+  };
+  EXPECT_TRUE(joined(31));
+  EXPECT_FALSE(joined(30));
+  EXPECT_TRUE(joined(19)) << "disagreement counts as much";
+}
+
+// Of cells missing completely at random nothing changes but the number of rows, also where most of a row is missing.
+TEST(Tree, HolesAreFilledAsTheTreeSays) {
+  constexpr int64_t kRows = 40'000;
+  const Space space = test::binary_space(6);
+  const Tree tree(space, {-1, 0, 1, 2, 3, 4}, /*contrast=*/1.5);
+  const auto u = fill_uniform(torch::empty({kRows, 6}), {5, Purpose::probe}, uint64_t{0});
+  const auto labels = make_joint_source(tree.joint())->rows(0, kRows).masked_fill(u < 0.5, kUnknown);
+  TreeField field(space);
+  field.fit(*source_of(space, labels));
+  ASSERT_EQ(labels_of(named(field.buffers(), "parents")), tree.parents);
+  const auto& tables = named(field.buffers(), "tables");
+  const auto expect_near = [](const torch::Tensor& found, const torch::Tensor& wanted, double rows) {
+    const double p = wanted.item<double>();
+    EXPECT_NEAR(found.item<double>(), p, test::kSigmas * std::sqrt(p * (1.0 - p) / rows) + 1.0 / rows);
+  };
+  // What is drawn into holes adds noise, but no more than the holes themselves take away. Both labels of a quarter of
+  // the rows are known.
+  for (int64_t i = 0; i < 6; ++i) {
+    SCOPED_TRACE(concat("variable ", i));
+    const auto& marginal = named(field.buffers(), "marginals")[i];
+    const double p = tree.joint().p.masked_select(tree.joint().labelings.select(1, i) == 0).sum().item<double>();
+    expect_near(marginal[0], torch::tensor(p, torch::kFloat64), 0.5 * kRows);
+    for (int64_t a = 0; a < 2 && i > 0; ++a) {
+      const double above = named(field.buffers(), "marginals")[i - 1][a].item<double>();
+      expect_near(tables[i][a][0], tree.tables[i][a][0], 0.25 * kRows * above);
+    }
+  }
+}
+
 TEST(Tree, AColumnThatIsNeverKnownIsJoinedToNothing) {
   const Space space = test::space_of({2, 2, 3});
   auto labels = test::some_labels(space, 100, 3);

@@ -49,6 +49,16 @@ TEST(Launch, TheUsualVariablesAreRead) {
   EXPECT_EQ(launch->launcher, "environment");
 }
 
+TEST(Launch, WithoutALocalRankItIsTheRank) {
+  auto variables = kFour;
+  variables.erase("LOCAL_RANK");
+  variables.erase("LOCAL_WORLD_SIZE");
+  const auto launch = find_launch(of(variables));
+  ASSERT_TRUE(launch);
+  EXPECT_EQ(launch->local_rank, 2) << "ranks share no GPU";
+  EXPECT_EQ(launch->local_size, 0) << "which nobody said";
+}
+
 TEST(Launch, TorchrunListensAndCountsItsAttempts) {
   const auto launch = find_launch(of(with(kFour, {{"TORCHELASTIC_RUN_ID", "none"},
                                                   {"TORCHELASTIC_USE_AGENT_STORE", "True"},

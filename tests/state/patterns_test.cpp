@@ -1,5 +1,7 @@
 #include "segre/state/patterns.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -47,6 +49,78 @@ bool is_box_or_all_but_one(const torch::Tensor& set, int64_t height, int64_t wid
 int64_t count_equal(const torch::Tensor& sets, const torch::Tensor& grid) {
   return (sets == grid.flatten()).all(1).sum().item<int64_t>();
 }
+
+// The exact law of the sets of a grid: bit i of a position says whether variable i is known. Of images and sequences,
+// four items of ten show cells, each number of them equally likely. The others show a part or all but it: of a sequence
+// a span; of an image a half (upper rows or left columns, any number of them) with probability 0.5, what a border
+// leaves with probability 0.15, else a rectangle. Spans and rectangles are equally likely, wherever they are. With
+// Cells::never, items that would show cells show nothing, see draw_boxes.
+enum class Cells { sometimes, never };
+
+class LawOfSets {
+ public:
+  LawOfSets(Layout layout, int64_t height, int64_t width, Cells cells)
+      : height_(height), width_(width), p_(size_t{1} << (height * width), 0.0) {
+    constexpr double kCells = 0.4;
+    if (cells == Cells::sometimes) add_cells(kCells);
+    if (cells == Cells::never) p_.front() += kCells;
+    const bool is_image = layout == Layout::image;
+    add_halves(is_image ? 0.5 * (1.0 - kCells) : 0.0);
+    add_borders(is_image ? 0.15 * (1.0 - kCells) : 0.0);
+    add_boxes((is_image ? 0.35 : 1.0) * (1.0 - kCells));
+  }
+
+  // With a binary variable for each cell, and without the sets that never occur.
+  JointTable table() const {
+    const int64_t n = height_ * width_;
+    std::vector<int64_t> labels;
+    std::vector<double> p;
+    for (size_t set = 0; set < p_.size(); ++set) {
+      if (p_[set] == 0.0) continue;
+      p.push_back(p_[set]);
+      for (int64_t i = 0; i < n; ++i) labels.push_back(static_cast<int64_t>(set >> i & 1));
+    }
+    return make_joint_table(test::binary_space(n), torch::tensor(labels, torch::kInt64).view({-1, n}),
+                            torch::tensor(p, torch::kFloat64));
+  }
+
+ private:
+  void add_cells(double share) {
+    const int64_t n = height_ * width_;
+    std::vector<double> of_size(static_cast<size_t>(n) + 1, 0.0);
+    for (size_t set = 0; set < p_.size(); ++set) ++of_size[static_cast<size_t>(std::popcount(set))];
+    for (size_t set = 0; set < p_.size(); ++set)
+      p_[set] += share / (static_cast<double>(n + 1) * of_size[static_cast<size_t>(std::popcount(set))]);
+  }
+  void add_halves(double share) {
+    for (int64_t k = 1; k <= height_; ++k) add(0, k, 0, width_, 0.5 * share / static_cast<double>(height_));
+    for (int64_t k = 1; k <= width_; ++k) add(0, height_, 0, k, 0.5 * share / static_cast<double>(width_));
+  }
+  // A margin is uniform below half the shorter side, and rounded down.
+  void add_borders(double share) {
+    const double most = 0.5 * static_cast<double>(std::min(height_, width_));
+    for (int64_t k = 0; static_cast<double>(k) < most; ++k)
+      add(k, height_ - k, k, width_ - k, share * std::min(1.0, most - static_cast<double>(k)) / most);
+  }
+  void add_boxes(double share) {
+    const auto n = static_cast<double>(height_ * (height_ + 1) / 2 * (width_ * (width_ + 1) / 2));
+    for (int64_t top = 0; top < height_; ++top)
+      for (int64_t bottom = top + 1; bottom <= height_; ++bottom)
+        for (int64_t left = 0; left < width_; ++left)
+          for (int64_t right = left + 1; right <= width_; ++right) add(top, bottom, left, right, share / n);
+  }
+  // A box, or all but it.
+  void add(int64_t top, int64_t bottom, int64_t left, int64_t right, double share) {
+    size_t box = 0;
+    for (int64_t y = top; y < bottom; ++y)
+      for (int64_t x = left; x < right; ++x) box |= size_t{1} << (y * width_ + x);
+    p_[box] += 0.5 * share;
+    p_[p_.size() - 1 - box] += 0.5 * share;
+  }
+
+  int64_t height_, width_;
+  std::vector<double> p_;  // of every set
+};
 
 TEST(KnownPatterns, EveryNumberOfCellsOfATableIsEquallyLikely) {
   constexpr int64_t kCount = 60'000;
@@ -121,6 +195,26 @@ TEST(KnownPatterns, SequencesShowSpansOrAllButASpan) {
   const auto cells = draw(space, 1000);
   for (int64_t k = 0; k < cells.size(0); ++k) others += is_box_or_all_but_one(cells[k], 1, 10) ? 0 : 1;
   EXPECT_GT(others, 100);
+}
+
+TEST(KnownPatterns, EverySpanOfASequenceIsEquallyLikelyWhereverItIs) {
+  for (const int64_t length : {1, 2, 5, 8}) {
+    const auto known = draw(Space::uniform(Layout::sequence, {length}, 3), 60'000).to(torch::kInt64);
+    const JointTable law = LawOfSets(Layout::sequence, 1, length, Cells::sometimes).table();
+    EXPECT_LT(std::abs(test::chi_square_sigmas(law, known)), kSigmas) << length;
+  }
+}
+
+TEST(KnownPatterns, RectanglesHalvesAndBordersOfImagesAreAsLikelyAsTheyShouldBe) {
+  // Also of images that are not square, with sides of even and odd length.
+  for (const auto& [height, width] : {std::pair<int64_t, int64_t>{3, 4}, {5, 2}, {1, 4}, {4, 4}, {3, 5}}) {
+    const auto known = draw_boxes(Space::uniform(Layout::image, {height, width}, 3), 60'000).to(torch::kInt64);
+    const JointTable law = LawOfSets(Layout::image, height, width, Cells::never).table();
+    EXPECT_LT(std::abs(test::chi_square_sigmas(law, known)), kSigmas) << height << " x " << width;
+  }
+  const auto with_cells = draw(Space::uniform(Layout::image, {3, 3}, 3), 60'000).to(torch::kInt64);
+  const JointTable law = LawOfSets(Layout::image, 3, 3, Cells::sometimes).table();
+  EXPECT_LT(std::abs(test::chi_square_sigmas(law, with_cells)), kSigmas);
 }
 
 TEST(KnownPatterns, AnItemsSetDependsOnItsOwnNumbersOnly) {

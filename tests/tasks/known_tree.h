@@ -1,0 +1,37 @@
+#pragma once
+
+#include "segre/experiment/load_run.h"
+#include "segre/net/tree.h"
+#include "segre/path/e_geodesic.h"
+#include "tests/support/reference.h"
+
+// Runs that were never trained: their model is a tree whose probabilities the test states.
+
+namespace segre::test {
+
+/// A run of a table whose columns are independent, every label as likely as the others.
+inline LoadedRun uniform_run(const Space& space) {
+  const auto path = make_e_geodesic(0.01);
+  Experiment experiment;
+  experiment.train.evidence.kind = EvidenceKind::any;
+  experiment.sample.sampler = "erasure";
+  experiment.sample.steps = space.n_variables();
+  return {.experiment = experiment,
+          .model = Model(space, path, Form::evidence, std::make_shared<TreeField>(space)),
+          .step = 0,
+          .times = TimeDensity(decision_time(space, *path)),
+          .data = {}};
+}
+
+/// The same, but the second of two columns depends on the first: p(b | a) = given[a][b].
+inline LoadedRun run_given_first(const Space& space, const torch::Tensor& given) {
+  LoadedRun run = uniform_run(space);
+  Field& field = run.model.field();
+  const torch::NoGradGuard no_grad;
+  named(field.buffers(), "parents").copy_(torch::tensor({-1, 0}, torch::kInt64));
+  named(field.buffers(), "tables")[1].narrow(0, 0, given.size(0)).narrow(1, 0, given.size(1)).copy_(given);
+  field.refresh();
+  return run;
+}
+
+}  // namespace segre::test

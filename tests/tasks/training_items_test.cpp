@@ -1,0 +1,68 @@
+#include "segre/tasks/training_items.h"
+
+#include <set>
+
+#include "tests/experiment/trained.h"
+#include "tests/support/messages.h"
+
+namespace segre {
+namespace {
+
+using test::contains;
+using test::ScratchFolder;
+
+constexpr int64_t kItems = 200;
+
+class TrainingItems : public testing::Test {
+ protected:
+  void SetUp() override {
+    write(0);
+    Experiment e = test::tiny_experiment();
+    e.data = "csv:" + table().string();
+    e.holdout = 0.1;
+    test::train_into(folder_ / "run", e);
+  }
+
+  // A table whose rows are all different, starting with row `first`.
+  void write(int64_t first) const {
+    std::string text = "a,b,c\n";
+    for (int64_t k = 0; k < kItems; ++k) {
+      const int64_t row = (first + k) % 216;
+      text += concat("a", row % 6, ",b", row / 6 % 6, ",c", row / 36, '\n');
+    }
+    test::write_text(table(), text);
+  }
+
+  std::filesystem::path table() const { return folder_ / "t.csv"; }
+  LoadedRun run() const { return load_run(folder_ / "run", torch::kCPU); }
+  ScratchFolder folder_;
+};
+
+std::set<std::vector<int64_t>> rows_of(const torch::Tensor& labels) {
+  std::set<std::vector<int64_t>> rows;
+  for (int64_t k = 0; k < labels.size(0); ++k) {
+    const auto row = labels[k].to(torch::kInt64).contiguous();
+    rows.emplace(row.const_data_ptr<int64_t>(), row.const_data_ptr<int64_t>() + row.numel());
+  }
+  return rows;
+}
+
+TEST_F(TrainingItems, AndHeldOutItemsAreAllItems) {
+  const auto learned = rows_of(all_labels(*open_training_items(run())));
+  const auto held_out = rows_of(open_held_out_items(run()));
+  EXPECT_EQ(learned.size(), 180U);
+  EXPECT_EQ(held_out.size(), 20U);
+  for (const auto& row : held_out) EXPECT_FALSE(learned.contains(row));
+}
+
+TEST_F(TrainingItems, AreRefusedIfTheFileWasOverwritten) {
+  write(7);
+  EXPECT_TRUE(contains(test::input_error([&] { open_training_items(run()); }),
+                       table().string() + " holds something else than when the run learned from it"));
+  EXPECT_FALSE(open_held_out_items(run()).defined());
+  // Data that the user names are taken as they are.
+  EXPECT_EQ(open_training_items(run(), "csv:" + table().string())->n_items(), kItems);
+}
+
+}  // namespace
+}  // namespace segre
