@@ -96,7 +96,8 @@ void score_space(const LikelihoodArguments& a, const LoadedRun& run, const Score
 
 // Nats of every cell: a table, an array in the shape of the items, or a picture of the first items, the brighter the
 // odder.
-void write_cells(RanksOutput& file, const Space& space, const ItemScores& scores) {
+void write_cells(RanksOutput& file, const Space& space, const ItemScores& scores,
+                 const std::vector<int64_t>& file_rows) {
   const std::string& name = file.name();
   if (name.ends_with(".npy")) {
     std::vector<int64_t> shape{scores.cells.size(0)};
@@ -107,7 +108,7 @@ void write_cells(RanksOutput& file, const Space& space, const ItemScores& scores
     const std::string png = heat_grid_png(space, -scores.cells);
     return file.write([&](std::ostream& out) { out << png; });
   }
-  file.write([&](std::ostream& out) { write_cells_csv(out, space, scores); });
+  file.write([&](std::ostream& out) { write_cells_csv(out, space, scores, file_rows); });
 }
 
 // The form of --per-variable must suit the model.
@@ -121,7 +122,8 @@ void check_cells_name(const std::string& name, const Space& space) {
 void score_data(const LikelihoodArguments& a, const LoadedRun& run, const Scorer& scorer, RanksOutput* file,
                 RanksOutput* cells) {
   const Space& space = run.model.space();
-  auto labels = first_items(space, a.data, a.items, "--data " + a.data, Unknowns::allow);
+  const auto items = numbered_items(space, a.data, a.items, "--data " + a.data, Unknowns::allow);
+  auto labels = items.labels;
   if (!a.only.empty()) {
     auto kept = parse_variables(space, a.only, "--only");
     if (!a.given.empty()) kept = kept.logical_or(parse_variables(space, a.given, "--given"));
@@ -130,8 +132,8 @@ void score_data(const LikelihoodArguments& a, const LoadedRun& run, const Scorer
   const double start = now_seconds();
   const auto scored = with_progress([&](const WorkCallbacks& callbacks) { return scorer(labels, callbacks); });
   const double seconds = now_seconds() - start;
-  if (file != nullptr) file->write([&](std::ostream& out) { write_scores_csv(out, scored.all()); });
-  if (cells != nullptr) write_cells(*cells, space, scored.all());
+  if (file != nullptr) file->write([&](std::ostream& out) { write_scores_csv(out, scored.all(), items.file_rows); });
+  if (cells != nullptr) write_cells(*cells, space, scored.all(), items.file_rows);
   // Without a file, the averages are the result.
   std::ostream& out = file == nullptr ? std::cout : std::cerr;
   out << scored.scores.describe() << '\n' << describe(scored.summary, scored.scores.kind) << '\n';
@@ -194,10 +196,11 @@ void add_estimator_options(CLI::App& command, LikelihoodArguments& a) {
                      "ball: the paper's proposal; valid, but it grows looser without limit as the flow improves and as "
                      "t1 nears 1. direct: E[T(W)] simulated, an estimate for small spaces, not a bound. "
                      "order: labels filled in one after another, the likelihood of the erasure sampler");
-  command.add_option("--given", a.given,
-                     "score the rest given these: columns or positions (2,5-9), separated by commas; upper, lower, "
-                     "left or right half of an image; or a mask, FILE.png or FILE.npy, whose pixels other than 0 are "
-                     "given");
+  command.add_option(
+      "--given", a.given,
+      "score the rest given these: columns or positions (2,5-9), separated by commas (one within a name: "
+      "%2C); upper, lower, left or right half of an image; or a mask, FILE.png or FILE.npy, whose pixels "
+      "other than 0 are given");
   command.add_option("--only", a.only, "score these variables alone, named as for --given, and leave the others out");
   command.add_option(
       "--order", a.order,

@@ -45,6 +45,7 @@ void outliers(const OutliersArguments& a, const CLI::App& command, const std::sh
   const double start = now_seconds();
   const OutlierOptions options{.items = a.items,
                                .calibration = a.calibration,
+                               .held_out = a.train.empty() ? open_held_out_items(run) : torch::Tensor(),
                                .error = a.error,
                                .times = a.times,
                                .seed = parse_seed(a.seed),
@@ -54,7 +55,7 @@ void outliers(const OutliersArguments& a, const CLI::App& command, const std::sh
   if (file) file->write([&, &all = rows](std::ostream& out) { write_outliers_csv(out, all); });
   (a.out == "-" ? std::cerr : std::cout) << aligned(outliers_table(rows, a.top)) << std::flush;
   std::cerr << account << "; " << format_seconds(now_seconds() - start) << '\n';
-  for (const std::string& text : {unseen_pairs_text(rows), order_warning(rows, a.top)})
+  for (const std::string& text : {outside_text(rows), unseen_pairs_text(rows), order_warning(rows, a.top)})
     if (!text.empty()) std::cerr << text << '\n';
   if (file) std::cerr << "wrote " << a.out << ", " << rows.labels.size(0) << " rows\n";
 }
@@ -65,7 +66,8 @@ void add_options(CLI::App& command, OutliersArguments& a) {
   command.add_option(
       "--out", a.out,
       "FILE.csv: rank, item, place, score, std_error, percentile, column, pair, pair_seen, pair_expected, nats, "
-      "nats_error, independent and the row itself; - for standard output; by default only the first rows are printed");
+      "nats_error, independent, outside (values outside the range of training) and the row itself; - for standard "
+      "output; by default only the first rows are printed");
   command.add_option("--train", a.train, "SOURCE of training items (the run's own, without held-out items)");
   command.add_option("--items", a.items, "only the first N rows; 0: all")->check(CLI::Range(int64_t{0}, kMost));
   command.add_option("--top", a.top, "number of rows to print (10)")->check(CLI::Range(int64_t{0}, kMost));
@@ -96,7 +98,8 @@ void add_outliers(CLI::App& app, Context& /*context*/) {
            "row's other labels. A rare label that fits the others does not count as odd, and one that does not fit is "
            "not outweighed by others that do. The last printed column is found by counting: the pair of the row's "
            "labels that is rarest in training, relative to how common each label is. For images and sequences, the "
-           "score is the one that 'segre ood' recommends. The CSV also has the bound on -log p, and -log p of "
+           "score is the one that 'segre ood' recommends. A row with a number or date outside the range of training "
+           "comes before all others, at percentile 100. The CSV also has the bound on -log p, and -log p of "
            "independent variables.",
            kHelpWidth) +
       "\n\nExample: segre outliers runs/mine --data csv:new.csv --out odd.csv");

@@ -150,9 +150,10 @@ void add_sample(CLI::App& app, Context& /*context*/) {
                    "CSV files in parts and index.csv), or - for CSV on standard output")
       ->required();
   command->add_option("--seed", arguments->seed, "seed; sample k depends only on it and k");
-  command->add_option("--given", arguments->given,
-                      "draw given these labels: NAME=LABEL,..., or the first item of FILE.csv, FILE.npy or a SOURCE, "
-                      "whose missing values are not given");
+  command->add_option(
+      "--given", arguments->given,
+      "draw given these labels: NAME=LABEL,... (%2C is a comma within one), or the first item of FILE.csv, "
+      "FILE.npy or a SOURCE, whose missing values are not given");
   command->add_option("--sampler", arguments->sampler, list_kinds(sampler_kinds()));
   command->add_option("--steps", arguments->steps, "integration steps; dopri5 chooses its own; erasure: evaluations");
   command->add_option("--tolerance", arguments->tolerance, "error allowed per step, relative to 1 + |v| (dopri5)");

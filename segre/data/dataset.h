@@ -5,6 +5,13 @@
 
 namespace segre {
 
+/// A number or date outside the range of a variable's bins, that is of the data that they were made for.
+struct OutsideValue {
+  int64_t item;
+  int64_t variable;
+  std::string text;  ///< as the file has it
+};
+
 /// Items in one tensor: what every reader returns, and what a program may build itself. It is in memory, or a view of a
 /// MappedFile that may be larger.
 struct Dataset {
@@ -14,6 +21,8 @@ struct Dataset {
   bool mirror = false;   ///< training may mirror the images left to right
   Origin origin{};       ///< where the items were read
   Unknowns unknowns = Unknowns::refuse;  ///< whether labels may be kUnknown
+  std::vector<OutsideValue> outside{};   ///< values beyond the bins of a model's space, in the order of items
+  ItemNumbers file_rows{};               ///< the row of each item in its table, counted from 0; empty: its own number
 };
 
 /// The type of Dataset::labels for a space: uint8 if every variable has at most 256 labels, else int32; int16 or int32

@@ -73,6 +73,9 @@ class DatasetSource final : public DataSource {
     return take_rows(dataset_.labels, numbers).to(torch::kInt64);
   }
   std::string place(int64_t item) const override { return dataset_.origin.place(item); }
+  int64_t file_row(int64_t item) const override {
+    return dataset_.file_rows.size() > 0 ? dataset_.file_rows[item] : item;
+  }
   bool has_unknowns() const override { return dataset_.unknowns == Unknowns::allow; }
   const Dataset* dataset() const override { return &dataset_; }
 

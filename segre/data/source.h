@@ -25,6 +25,8 @@ class DataSource {
   virtual torch::Tensor take(const torch::Tensor& numbers) const;
   /// Where an item was read, for messages: "t.csv:17"; "" if it was not read from a file.
   virtual std::string place(int64_t /*item*/) const { return {}; }
+  /// The row of an item in its table, counted from 0: its own number unless rows before it were left out.
+  virtual int64_t file_row(int64_t item) const { return item; }
   /// Whether labels of some items are kUnknown.
   virtual bool has_unknowns() const { return false; }
   /// The items if they are one tensor, so that they can move to a GPU; else nullptr. It may be mapped (mapped_rows.h).

@@ -20,10 +20,12 @@ void add(Sha256& hash, const torch::Tensor& tensor) {
   for_each_part(packed, [&](const torch::Tensor& part, int64_t) { hash.add(part.const_data_ptr(), part.nbytes()); });
 }
 
-// The names of the variables and labels; colours change pictures, not meaning.
+// The names of the variables and labels; colours and how missing values are written change nothing of the meaning.
 std::string names_of(const Space& space) {
   auto json = space.to_json();
   json.erase("label_colours");
+  if (json.contains("variables"))
+    for (auto& variable : json["variables"]) variable.erase("missing_text");
   return json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
 }
 

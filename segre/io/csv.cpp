@@ -45,8 +45,11 @@ void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor
     for (int64_t i = 0; i < n; ++i)
       out << (i > 0 ? "," : "") << csv_field(space.variable_name(i)) << (i + 1 == n ? "\n" : "");
   std::vector<std::vector<std::string>> names(n);
-  for (int64_t i = 0; i < n; ++i)
+  for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < space.n_labels(i); ++j) names[i].push_back(csv_field(space.label_name(i, j)));
+    if (const auto& missing = space.missing_text(i))
+      names[i].back() = n == 1 && missing->empty() ? "\"\"" : csv_field(*missing);  // a blank line would be no row
+  }
   const auto cpu = labels.to(torch::kCPU).contiguous();
   const auto* label = cpu.data_ptr<int64_t>();
   std::string text;

@@ -37,7 +37,8 @@ std::vector<std::string> label_texts(const Space& space, int64_t variable, const
                                      const std::function<double(int64_t row)>& within = {});
 
 /// Writes labels [B, n] int64 as rows of label names, after a header of variable names if `with_header`. With `values`,
-/// binned labels are written as values in their bins. InputError as in check_labels.
+/// binned labels are written as values in their bins. Missing values are written as in the data: Space::missing_text.
+/// InputError as in check_labels.
 void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header,
                       const std::optional<BinValues>& values = std::nullopt);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
@@ -43,12 +44,20 @@ struct Rounds {
   bool per_variable;
 };
 
+// The seed of trials, unlike that of any round.
+uint64_t trial_seed(uint64_t seed) { return round_seed(seed, std::numeric_limits<int64_t>::min()); }
+
 // Averages rounds, weighted by their evaluations.
 class RoundsRefinement final : public Refinement {
  public:
   RoundsRefinement(Flow flow, Rounds rounds, ItemsOfRanks items)
       : flow_(std::move(flow)), rounds_(std::move(rounds)), items_(std::move(items)) {}
 
+  std::unique_ptr<Refinement> trial() const override {
+    Rounds other = rounds_;
+    other.seed = trial_seed(rounds_.seed);
+    return std::make_unique<RoundsRefinement>(flow_, std::move(other), items_);
+  }
   void spend(int64_t count, const OnProgress& on_progress) override {
     const int64_t n_items = items_.count();
     const int64_t longest = longest_round();
@@ -102,11 +111,13 @@ class RoundsRefinement final : public Refinement {
 class FixedOrder final : public Refinement {
  public:
   FixedOrder(const Flow& flow, const OrderOptions& options, ItemsOfRanks items)
-      : flow_(flow), bound_(flow, options), per_variable_(options.per_variable), items_(std::move(items)) {}
+      : flow_(flow), options_(options), bound_(flow, options), items_(std::move(items)) {}
 
+  std::unique_ptr<Refinement> trial() const override { return std::make_unique<FixedOrder>(flow_, options_, items_); }
+  bool is_exact() const override { return true; }
   void spend(int64_t /*count*/, const OnProgress& on_progress) override {
     if (is_done_) fail("the likelihood of one order is exact and cannot be refined");
-    const int64_t n_cells = per_variable_ ? flow_.space.n_variables() : 0;
+    const int64_t n_cells = options_.per_variable ? flow_.space.n_variables() : 0;
     scores_ = score_items(
         items_, bound_.items_per_call(), n_cells, [&](const torch::Tensor& part) { return bound_(part); }, on_progress);
     is_done_ = true;
@@ -120,8 +131,8 @@ class FixedOrder final : public Refinement {
 
  private:
   Flow flow_;
+  OrderOptions options_;
   OrderBound bound_;
-  bool per_variable_;
   ItemsOfRanks items_;
   ItemScores scores_;
   bool is_done_ = false;
@@ -134,6 +145,11 @@ class FlowRefinement final : public Refinement {
     if (log_mean) require_exact_trace(options.trace);
   }
 
+  std::unique_ptr<Refinement> trial() const override {
+    FlowBoundOptions other = bound_.options();
+    other.seed = trial_seed(other.seed);
+    return std::make_unique<FlowRefinement>(flow_, other, log_mean_, items_);
+  }
   void spend(int64_t count, const OnProgress& on_progress) override {
     // On the CPU one item per thread, on a GPU some thousand rows.
     const int64_t together = flow_.options.device().is_cpu() ? n_threads() : std::max<int64_t>(1, 4096 / count);
@@ -169,10 +185,15 @@ class FlowRefinement final : public Refinement {
 class DirectRefinement final : public Refinement {
  public:
   DirectRefinement(const Flow& flow, const DirectOptions& options, const ItemsOfRanks& items)
-      : flow_(flow), options_(options), ranks_(items.ranks), simulation_(flow, items.labels, options, items.ranks) {}
+      : flow_(flow), options_(options), items_(items), simulation_(flow, items.labels, options, items.ranks) {}
 
+  std::unique_ptr<Refinement> trial() const override {
+    DirectOptions other = options_;
+    other.seed = trial_seed(options_.seed);
+    return std::make_unique<DirectRefinement>(flow_, other, items_);
+  }
   void spend(int64_t count, const OnProgress& on_progress) override {
-    const int64_t per_call = rows_per_block(flow_) * agreed_count(*ranks_, n_threads() * ranks_->size());
+    const int64_t per_call = rows_per_block(flow_) * agreed_count(*items_.ranks, n_threads() * items_.ranks->size());
     for (int64_t done = 0; done < count; done += per_call) {
       simulation_.add(std::min(per_call, count - done));
       if (on_progress) on_progress(std::min(count, done + per_call), count);
@@ -188,21 +209,26 @@ class DirectRefinement final : public Refinement {
  private:
   Flow flow_;
   DirectOptions options_;
-  std::shared_ptr<Ranks> ranks_;
+  ItemsOfRanks items_;
   DirectSimulation simulation_;
 };
 
-// Spend a little more than the current error suggests, since that is an estimate too.
-constexpr double kMargin = 1.1;
+// Spend more than the error of a trial suggests, since that is an estimate too.
+constexpr double kMargin = 1.4;
 constexpr double kUnknownFactor = 4.0;  // while the error is unknown
+constexpr int64_t kTrialPart = 4;       // of the evaluations needed, one in so many is enough to count them
+constexpr double kNear = 1.25;          // errors up to so many times the target are brought to it
 
+int64_t rounded_up(const Refinement& refinement, int64_t count) {
+  return (count + refinement.unit() - 1) / refinement.unit() * refinement.unit();
+}
+
+// How many evaluations the target needs, `most` at most, if these gave this state.
 int64_t wanted_count(const Refinement& refinement, const ErrorTarget::State& state, int64_t most) {
   const double ratio = state.error / state.wanted;
   const double factor = std::isfinite(ratio) ? ratio * ratio * kMargin : kUnknownFactor;
   const double wanted = static_cast<double>(refinement.spent()) * factor;
-  const auto capped = static_cast<int64_t>(std::min(wanted, static_cast<double>(most)));
-  const int64_t more = capped - refinement.spent();
-  return (more + refinement.unit() - 1) / refinement.unit() * refinement.unit();
+  return static_cast<int64_t>(std::min(wanted, static_cast<double>(most)));
 }
 
 ErrorTarget::State agreed_state(Ranks& ranks, const ErrorTarget::State& own) {
@@ -218,7 +244,22 @@ int64_t first_round(const Refinement& refinement, const ErrorTarget& target, int
   const double factor = std::clamp(kFirstItems / target.n_effective, 1.0, kFirstItems);
   const auto count = static_cast<int64_t>(std::ceil(factor * static_cast<double>(refinement.first())));
   const int64_t unit = refinement.unit();
-  return std::min((count + unit - 1) / unit * unit, std::max(refinement.first(), most / unit * unit));
+  return std::min(rounded_up(refinement, count), std::max(refinement.first(), most / unit * unit));
+}
+
+// How many evaluations the target needs, from `least` to `most`, found with others.
+int64_t count_by_trial(const Refinement& refinement, const ErrorTarget& target, int64_t least, int64_t most,
+                       const OnProgress& on_progress, Ranks& ranks) {
+  constexpr int64_t kFewest = 4;  // whose spread is known
+  const auto trial = refinement.trial();
+  for (int64_t more = std::max(kFewest, least / kTrialPart); more > 0;) {
+    trial->spend(rounded_up(refinement, more), on_progress);
+    const auto state = agreed_state(ranks, target.measure(trial->scores()));
+    const int64_t wanted = wanted_count(*trial, state, most);
+    more = std::max(wanted, least) / kTrialPart - trial->spent();
+    if (more <= 0) return rounded_up(refinement, std::max(wanted, least));
+  }
+  return least;
 }
 
 }  // namespace
@@ -264,12 +305,17 @@ Reached reach_error(Refinement& refinement, const ErrorTarget& target, const OnP
                     const std::shared_ptr<Ranks>& ranks) {
   const double affordable = std::min(9e15, ErrorTarget::kWork / std::max(1.0, refinement.cost()));
   const int64_t most = std::max(refinement.first(), target.most > 0 ? target.most : static_cast<int64_t>(affordable));
-  refinement.spend(agreed_count(*ranks, first_round(refinement, target, most)), on_progress);
+  const int64_t least = agreed_count(*ranks, first_round(refinement, target, most));
+  const bool is_open = least < most && !refinement.is_exact();
+  const int64_t count = is_open ? count_by_trial(refinement, target, least, most, on_progress, *ranks) : least;
+  refinement.spend(count, on_progress);
   for (;;) {
     const auto state = agreed_state(*ranks, target.measure(refinement.scores()));
+    const bool is_far = state.error > kNear * state.wanted;
+    const int64_t more =
+        is_far ? 0 : rounded_up(refinement, wanted_count(refinement, state, most) - refinement.spent());
     if (state.error <= state.wanted) return {refinement.spent(), state, /*capped=*/false};
-    const int64_t more = wanted_count(refinement, state, most);
-    if (more <= 0) return {refinement.spent(), state, /*capped=*/true};
+    if (more <= 0) return {refinement.spent(), state, /*capped=*/refinement.spent() >= most};
     refinement.spend(more, on_progress);
   }
 }

@@ -19,6 +19,10 @@ using OnProgress = std::function<void(int64_t done, int64_t total)>;
 class Refinement {
  public:
   virtual ~Refinement() = default;
+  /// The same items with noise of its own, nothing spent yet: to find out how many evaluations they need.
+  virtual std::unique_ptr<Refinement> trial() const = 0;
+  /// Whether the first evaluations give the exact score, which cannot be refined.
+  virtual bool is_exact() const { return false; }
   /// Spends `count` more evaluations (times, draws or trajectories) on every item, with new noise.
   virtual void spend(int64_t count, const OnProgress& on_progress) = 0;
   /// Evaluations spent per item so far.
@@ -63,21 +67,25 @@ struct ErrorTarget {
   };
   std::function<State(const ItemScores&)> measure;
   double n_effective = 1e9;  ///< effective number of distinct labelings in the average: 1 / sum of squared shares
-  int64_t most = 0;          ///< maximum evaluations per item; 0: about kWork numbers of the network in total
+  int64_t most = 0;          ///< maximum evaluations per item that are averaged, besides a trial of at most a quarter
+                             ///< as many; 0: about kWork numbers of the network in total
   /// About ten minutes on two cores of 2024, or on a GPU.
   static constexpr double kWork = 7e10;
 };
 
 /// The outcome.
 struct Reached {
-  int64_t spent;  ///< evaluations per item
+  int64_t spent;  ///< evaluations per item, without those of the trial
   ErrorTarget::State state;
   bool capped;  ///< stopped by `most`
 };
 
-/// Spends evaluations until the error reaches its target or the budget is used up: always a first round, then as many
-/// more as the current error requires. That number depends on all items together; an item's score depends only on the
-/// item, the seed and the rounds. If several ranks refine together, rank 0's measurement decides for all.
+/// Spends as many evaluations as the error needs, or as the budget allows. How many is found with a trial, whose scores
+/// are not averaged in: stopping when the error of the scores themselves happens to look small would stop early where
+/// their values happen to agree, and an average of such values is biased if they are skewed. An error that turns out a
+/// little above the target takes few more, which leaves no bias to speak of; one far above it stays as it is: the trial
+/// missed what makes the scores vary. The number depends on all items together; an item's score depends only on
+/// the item, the seed and the rounds. If several ranks refine together, rank 0's measurement decides for all.
 Reached reach_error(Refinement& refinement, const ErrorTarget& target, const OnProgress& on_progress,
                     const std::shared_ptr<Ranks>& ranks = one_rank());
 

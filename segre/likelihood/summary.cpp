@@ -46,7 +46,7 @@ ScoreSummary summarise(const ItemScores& scores, const Space& space, const torch
   const double estimation = error_of_sum(scores, share);
   return {.n_items = static_cast<int64_t>(N),
           .n_distinct = K,
-          .n_variables = space.n_variables(),
+          .n_variables = static_cast<double>(space.n_variables()),
           .log_p = (share * scores.log_p).sum().item<double>(),
           .sampling_error = error_of_sampling(scores, share, N, estimation),
           .estimation_error = estimation,
@@ -55,7 +55,7 @@ ScoreSummary summarise(const ItemScores& scores, const Space& space, const torch
 
 std::string describe(const ScoreSummary& s, ScoreKind kind) {
   const double bit = std::numbers::ln2;
-  const auto n = static_cast<double>(s.n_variables);
+  const double n = s.n_variables;
   std::ostringstream out;
   out << std::setprecision(6) << "-log p per item " << (kind == ScoreKind::lower_bound ? "at most " : "about ")
       << -s.log_p << " nats = " << -s.log_p / bit << " bits = " << -s.log_p / bit / n

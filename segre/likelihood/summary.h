@@ -16,7 +16,7 @@ struct Measured {
 struct ScoreSummary {
   int64_t n_items;
   int64_t n_distinct;        ///< distinct labelings among them
-  int64_t n_variables;       ///< the divisor of bits per variable: those scored
+  double n_variables;        ///< the divisor of bits per variable: those scored, on average
   double log_p;              ///< mean, nats per item
   double sampling_error;     ///< of the mean, for items drawn from a population: spread between items and estimation
   double estimation_error;   ///< of the mean for these items alone, by chance; NaN if an item's error is unknown

@@ -1,6 +1,7 @@
 #include "segre/ood/label_surprise.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "segre/core/rng.h"
 #include "segre/flow/row_blocks.h"
@@ -15,6 +16,8 @@ namespace segre {
 namespace {
 
 constexpr int64_t kFirstDraws = 64;  // evaluations, two per pair
+constexpr double kMargin = 1.2;      // over the number that the error of a trial suggests: it is an estimate too
+constexpr int64_t kTrialPart = 4;    // of the evaluations a row needs, one in so many is enough to count them
 
 // Sums over antithetic pairs of each label's log-probability given the others, and of its square: [N, n].
 struct Sums {
@@ -39,11 +42,11 @@ torch::Tensor told_by_others(const Flow& flow, const torch::Tensor& v, double ti
 
 class Draws {
  public:
-  Draws(const Flow& flow, torch::Tensor labels, const LabelSurpriseOptions& options)
+  Draws(const Flow& flow, torch::Tensor labels, const LabelSurpriseOptions& options, uint64_t seed)
       : flow_(flow),
         labels_(std::move(labels)),
         ranks_(options.ranks),
-        seeds_(item_seeds(labels_, options.seed)),
+        seeds_(item_seeds(labels_, seed)),
         time_(flow.path->time_at(LabelSurprise::kStrength / flow.path->corner_scale(flow.space.max_labels()))) {
     const auto zeros = torch::zeros(labels_.sizes(), torch::kFloat64);
     sums_ = {zeros, zeros.clone(), torch::zeros({labels_.size(0)}, torch::kFloat64)};
@@ -91,11 +94,35 @@ class Draws {
   Sums sums_;
 };
 
-LabelSurprise surprise_of(const Sums& sums, const torch::Tensor& shares) {
+// Sum of squared deviations from the mean.
+torch::Tensor scatter_of(const Sums& sums) {
+  return (sums.square - sums.value.square() / sums.pairs.unsqueeze(1).clamp_min(1.0)).clamp_min(0.0);
+}
+
+// The spread of the pairs is that in these and in the trial together: pairs that all miss a tail have a mean and a
+// spread that err together, but the trial's spread knows nothing of this mean.
+LabelSurprise surprise_of(const Sums& sums, const Sums& trial, const torch::Tensor& shares) {
+  const auto means = (sums.pairs > 0.0).to(torch::kFloat64) + (trial.pairs > 0.0).to(torch::kFloat64);
+  const auto variance = (scatter_of(sums) + scatter_of(trial)) / (sums.pairs + trial.pairs - means).unsqueeze(1);
   const auto pairs = sums.pairs.unsqueeze(1);
-  const auto mean = sums.value / pairs;
-  const auto variance = (sums.square / pairs - mean.square()).clamp_min(0.0) / (pairs - 1.0);
-  return {shares - mean, variance.sqrt(), (2.0 * sums.pairs).to(torch::kInt64)};
+  return {shares - sums.value / pairs, (variance / pairs).sqrt(), (2.0 * sums.pairs).to(torch::kInt64)};
+}
+
+// Gives every row kFirstDraws evaluations, then those that `wants` names, [N] bool, as many again as they have had, and
+// again, up to `most`.
+void refine(Draws& draws, int64_t n_rows, int64_t most, int64_t rows_at_once,
+            const std::function<torch::Tensor(int64_t spent)>& wants,
+            const std::function<void(int64_t done, int64_t total)>& on_progress) {
+  auto rows = torch::arange(n_rows, torch::kInt64);
+  int64_t spent = 0;
+  for (int64_t count = kFirstDraws; rows.numel() > 0 && spent + count <= std::max(most, kFirstDraws); count = spent) {
+    for (const auto& part : rows.split(rows_at_once)) {
+      draws.add(part, spent, count);
+      if (on_progress) on_progress(part[-1].item<int64_t>() + 1, n_rows);
+    }
+    spent += count;
+    rows = rows.index_select(0, wants(spent).index_select(0, rows).nonzero().squeeze(1));
+  }
 }
 
 }  // namespace
@@ -103,28 +130,35 @@ LabelSurprise surprise_of(const Sums& sums, const torch::Tensor& shares) {
 LabelSurprise label_surprise(const Flow& flow, const torch::Tensor& counts, const torch::Tensor& labels,
                              const LabelSurpriseOptions& options,
                              const std::function<void(int64_t done, int64_t total)>& on_progress) {
+  const int64_t n_rows = labels.size(0);
+  const int64_t rows_at_once = 256 * options.ranks->size();  // between two reports; whole batches of Draws::add
   const auto places = labels + flow.space.starts(torch::kCPU);
   const auto shares = -label_nats(flow.space, counts).index_select(0, places.flatten()).view(labels.sizes());
-  Draws draws(flow, labels, options);
-  auto rows = torch::arange(labels.size(0), torch::kInt64);
-  int64_t spent = 0;
-  for (int64_t count = kFirstDraws; rows.numel() > 0 && spent + count <= std::max(options.most, kFirstDraws);
-       count = spent) {
-    constexpr int64_t kRowsAtOnce = 256;  // of each rank between two progress reports; whole batches of Draws::add
-    for (const auto& part : rows.split(kRowsAtOnce * options.ranks->size())) {
-      draws.add(part, spent, count);
-      if (on_progress) on_progress(part[-1].item<int64_t>() + 1, labels.size(0));
-    }
-    spent += count;
-    const auto error = largest(surprise_of(draws.sums(), shares)).std_error;
-    rows = rows.index_select(0, (error.index_select(0, rows) > options.error).nonzero().squeeze(1));
-  }
-  return surprise_of(draws.sums(), shares);
+  Draws draws(flow, labels, options, options.seed);
+  Draws trial(flow, labels, options, round_seed(options.seed, -1));
+  auto wanted = torch::zeros({n_rows}, torch::kFloat64);  // evaluations
+  const auto count_wanted = [&](int64_t spent) {
+    const auto error = largest(flow.space, surprise_of(trial.sums(), draws.sums(), shares)).std_error;
+    wanted = 2.0 * trial.sums().pairs * (error / options.error).square() * kMargin;
+    return wanted > static_cast<double>(kTrialPart * spent);
+  };
+  if (options.most > kFirstDraws)
+    refine(trial, n_rows, options.most / kTrialPart, rows_at_once, count_wanted, on_progress);
+  const auto is_open = [&](int64_t spent) {
+    const auto error = largest(flow.space, surprise_of(draws.sums(), trial.sums(), shares)).std_error;
+    return (wanted > static_cast<double>(spent)).logical_or(error > options.error);
+  };
+  refine(draws, n_rows, options.most, rows_at_once, is_open, on_progress);
+  return surprise_of(draws.sums(), trial.sums(), shares);
 }
 
-LargestSurprise largest(const LabelSurprise& surprise) {
-  const auto [value, variable] = surprise.mean.max(1);
-  return {value, surprise.std_error.gather(1, variable.unsqueeze(1)).squeeze(1), variable};
+LargestSurprise largest(const Space& space, const LabelSurprise& surprise) {
+  auto varies = torch::empty({space.n_variables()}, torch::kBool);
+  for (int64_t i = 0; i < space.n_variables(); ++i) varies[i] = space.n_labels(i) > 1;
+  const auto least = torch::full({1}, std::numeric_limits<double>::lowest(), torch::kFloat64);
+  const auto variable = std::get<1>(torch::where(varies, surprise.mean, least).max(1));
+  return {surprise.mean.gather(1, variable.unsqueeze(1)).squeeze(1),
+          surprise.std_error.gather(1, variable.unsqueeze(1)).squeeze(1), variable};
 }
 
 }  // namespace segre

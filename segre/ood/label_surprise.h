@@ -9,7 +9,7 @@ namespace segre {
 
 struct LabelSurpriseOptions {
   double error = 0.1;   ///< target standard error of each row's largest surprise, in nats
-  int64_t most = 4096;  ///< maximum evaluations per row
+  int64_t most = 4096;  ///< maximum evaluations per row that are averaged; a trial has a quarter as many, or 64
   uint64_t seed = 1;
   std::shared_ptr<Ranks> ranks = one_rank();  ///< share the evaluations; all get all surprises
 };
@@ -35,18 +35,19 @@ struct LabelSurprise {
 };
 
 /// Surprises of distinct rows [N, n], given the label counts [S] of the training data. Noise comes in antithetic pairs
-/// and depends only on the row and the seed. All rows get kFirstDraws evaluations; as long as a row's largest surprise
-/// is too noisy, its evaluations are doubled.
+/// and depends only on the row and the seed. A trial that is not averaged in finds how many evaluations the error of a
+/// row's largest surprise needs, 64 or twice, four times, ... as many: whoever stops where the errors of what he
+/// averages look small stops where they are too small. They are doubled as long as the error is still too large.
 LabelSurprise label_surprise(const Flow& flow, const torch::Tensor& counts, const torch::Tensor& labels,
                              const LabelSurpriseOptions& options,
                              const std::function<void(int64_t done, int64_t total)>& on_progress = {});
 
-/// The largest surprise of each row.
+/// The largest surprise of each row, among the variables with several labels: a constant is never odd.
 struct LargestSurprise {
   torch::Tensor value;      ///< [N] float64
   torch::Tensor std_error;  ///< [N] float64
   torch::Tensor variable;   ///< [N] int64: where it occurs
 };
-LargestSurprise largest(const LabelSurprise& surprise);
+LargestSurprise largest(const Space& space, const LabelSurprise& surprise);
 
 }  // namespace segre

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kScoreDigits = 9;  // in a CSV; finer than the noise of any score
 
-const char* const kColumns[] = {"rank", "item",      "place",         "score", "std_error",  "percentile", "column",
-                                "pair", "pair_seen", "pair_expected", "nats",  "nats_error", "independent"};
+const char* const kColumns[] = {"rank", "item",      "place",         "score", "std_error",  "percentile",  "column",
+                                "pair", "pair_seen", "pair_expected", "nats",  "nats_error", "independent", "outside"};
 
 // One of our column names, prefixed if the table has a column of that name.
 std::string unlike(std::string name, const std::vector<std::string>& taken) {
@@ -24,9 +24,13 @@ std::string unlike(std::string name, const std::vector<std::string>& taken) {
   return name;
 }
 
+int64_t number_of(const OddRows& rows, int64_t item) {
+  return rows.file_rows.empty() ? item : rows.file_rows[static_cast<size_t>(item)];
+}
+
 std::string place_of(const OddRows& rows, int64_t item) {
   const std::string& place = rows.places[static_cast<size_t>(item)];
-  return place.empty() ? concat("item ", item) : place;
+  return place.empty() ? concat("item ", number_of(rows, item)) : place;
 }
 
 int64_t variable_of(const OddRows& rows, int64_t item) { return rows.variable[item].item<int64_t>(); }
@@ -44,11 +48,19 @@ std::string pair_text(const OddRows& rows, int64_t item, const RarePair& pair) {
 
 torch::Tensor percentiles_among(const torch::Tensor& scores, const torch::Tensor& training_scores) {
   const auto sorted = std::get<0>(training_scores.sort());
-  return torch::searchsorted(sorted, scores).to(torch::kFloat64) * (100.0 / static_cast<double>(sorted.numel()));
+  return torch::searchsorted(sorted, scores).to(torch::kFloat64) * (100.0 / static_cast<double>(sorted.numel() + 1));
 }
 
 torch::Tensor oddest_first(const torch::Tensor& scores) {
   return torch::argsort(scores, /*stable=*/true, /*dim=*/0, /*descending=*/true);
+}
+
+torch::Tensor oddest_first(const OddRows& rows) {
+  const auto order = oddest_first(rows.score);
+  if (rows.outside.empty()) return order;
+  auto inside = torch::empty({order.numel()}, torch::kBool);
+  for (int64_t k = 0; k < order.numel(); ++k) inside[k] = !rows.is_outside(order[k].item<int64_t>());
+  return torch::cat({order.masked_select(inside.logical_not()), order.masked_select(inside)});
 }
 
 void write_outliers_csv(std::ostream& out, const OddRows& rows) {
@@ -59,10 +71,10 @@ void write_outliers_csv(std::ostream& out, const OddRows& rows) {
   for (const char* name : kColumns) header.push_back(unlike(name, columns));
   for (const std::string& name : columns) header.push_back(csv_field(name));
   out << join(header, ",") << '\n' << std::setprecision(kScoreDigits);
-  const auto order = oddest_first(rows.score);
+  const auto order = oddest_first(rows);
   for (int64_t k = 0; k < order.numel(); ++k) {
     const int64_t item = order[k].item<int64_t>();
-    out << k + 1 << ',' << item << ',' << csv_field(rows.places[static_cast<size_t>(item)]);
+    out << k + 1 << ',' << number_of(rows, item) << ',' << csv_field(rows.places[static_cast<size_t>(item)]);
     const auto put = [&](const torch::Tensor& column) { out << ',' << column[item].item<double>(); };
     for (const auto* column : {&rows.score, &rows.std_error, &rows.percentile}) put(*column);
     out << ',' << (rows.variable.defined() ? csv_field(rows.space.variable_name(variable_of(rows, item))) : "");
@@ -72,6 +84,7 @@ void write_outliers_csv(std::ostream& out, const OddRows& rows) {
       out << ",,,";
     }
     for (const auto* column : {&rows.nats, &rows.nats_error, &rows.independent}) put(*column);
+    out << ',' << (rows.is_outside(item) ? csv_field(rows.outside[item]) : "");
     for (int64_t i = 0; i < n; ++i)
       out << ',' << csv_field(rows.space.label_name(i, rows.labels[item][i].item<int64_t>()));
     out << '\n';
@@ -82,13 +95,15 @@ TextTable outliers_table(const OddRows& rows, int64_t top) {
   TextTable table{{"rank", "where", "score", "std error", "percentile"}, {}, /*words_last=*/!rows.pairs.empty()};
   if (rows.variable.defined()) table.header.push_back("odd label");
   if (!rows.pairs.empty()) table.header.push_back(concat("rarest pair (of ", rows.n_paired, " training rows)"));
-  const auto order = oddest_first(rows.score);
+  const auto order = oddest_first(rows);
   for (int64_t k = 0; k < std::min(top, order.numel()); ++k) {
     const int64_t item = order[k].item<int64_t>();
     table.rows.push_back({concat(k + 1), place_of(rows, item), fixed(rows.score[item].item<double>(), 2),
                           fixed(rows.std_error[item].item<double>(), 2),
                           fixed(rows.percentile[item].item<double>(), 1)});
-    if (rows.variable.defined()) {
+    if (rows.is_outside(item)) {
+      table.rows.back().push_back(rows.outside[item]);
+    } else if (rows.variable.defined()) {
       const int64_t i = variable_of(rows, item);
       table.rows.back().push_back(
           concat(rows.space.variable_name(i), " = ", rows.space.label_name(i, rows.labels[item][i].item<int64_t>())));
@@ -105,7 +120,7 @@ TextTable outliers_table(const OddRows& rows, int64_t top) {
 std::string unseen_pairs_text(const OddRows& rows) {
   constexpr size_t kNamed = 20;
   std::vector<std::string> ranks;
-  const auto order = oddest_first(rows.score);
+  const auto order = oddest_first(rows);
   for (int64_t k = 0; k < order.numel(); ++k) {
     const auto* pair = pair_of(rows, order[k].item<int64_t>());
     if (pair != nullptr && pair->seen == 0) ranks.push_back(concat(k + 1));
@@ -117,9 +132,20 @@ std::string unseen_pairs_text(const OddRows& rows) {
                 " training rows had, and not by chance: rank ", join(ranks, ", "), count > kNamed ? ", ..." : "");
 }
 
+std::string outside_text(const OddRows& rows) {
+  const auto count =
+      std::count_if(rows.outside.begin(), rows.outside.end(), [](const auto& text) { return !text.empty(); });
+  if (count == 0) return "";
+  return concat(count, " of ", rows.score.numel(), count == 1 ? " rows has" : " rows have",
+                " values outside the range of training, which the model sees as the nearest interval: ranked first, at "
+                "percentile 100");
+}
+
 std::string order_warning(const OddRows& rows, int64_t top) {
-  const auto order = oddest_first(rows.score);
-  const auto first = order.slice(0, 0, std::min(top, order.numel()));
+  const auto order = oddest_first(rows);
+  int64_t from = 0;  // rows with values outside the range do not lead by their scores
+  while (from < order.numel() && rows.is_outside(order[from].item<int64_t>())) ++from;
+  const auto first = order.slice(0, from, std::min(from + top, order.numel()));
   const DistinctItems distinct = distinct_items(rows.labels.index_select(0, first));
   const int64_t count = distinct.labels.size(0);
   if (count < 2) return "";

@@ -21,6 +21,12 @@ struct OddRows {
   torch::Tensor independent;        ///< [N] float64: -log p of independent variables with the training data's shares
   std::vector<std::optional<RarePair>> pairs{};  ///< each row's rarest_pair; empty if not counted
   int64_t n_paired = 0;                          ///< training rows in which they were counted
+  /// Each row's numbers and dates outside the range of training, in words: "age = 1e9, not 17 to 90"; "" if there are
+  /// none. Empty if no row has any.
+  std::vector<std::string> outside{};
+  std::vector<int64_t> file_rows{};  ///< DataSource::file_row of each; empty: 0, 1, ...
+
+  bool is_outside(int64_t row) const { return !outside.empty() && !outside[static_cast<size_t>(row)].empty(); }
 };
 
 /// Percentage of training items that score lower: scores [N], those of training items [M] -> [N] float64.
@@ -29,10 +35,14 @@ torch::Tensor percentiles_among(const torch::Tensor& scores, const torch::Tensor
 /// The rows, oddest first, ties in their original order: [N] int64.
 torch::Tensor oddest_first(const torch::Tensor& scores);
 
-/// One line per row, oddest first: rank (from 1), item (its number in the source, from 0), place, score, std_error,
+/// The same, but rows with values outside the range of training before all others, since the model cannot tell how odd
+/// such a value is: it sees the nearest interval.
+torch::Tensor oddest_first(const OddRows& rows);
+
+/// One line per row, oddest first: rank (from 1), item (its row in the source, from 0), place, score, std_error,
 /// percentile, column (the variable scored, if only one), pair (describe() of the rarest), pair_seen, pair_expected,
-/// nats, nats_error, independent and, for tables, the row's own labels under their column names. If a column is called
-/// score, ours is segre_score.
+/// nats, nats_error, independent, outside (its values outside the range of training) and, for tables, the row's own
+/// labels under their column names. If a column is called score, ours is segre_score.
 void write_outliers_csv(std::ostream& out, const OddRows& rows);
 
 /// The first `top` rows, for display.
@@ -41,6 +51,9 @@ TextTable outliers_table(const OddRows& rows, int64_t top);
 /// A sentence with the ranks of the first few rows that have a pair of labels never seen in training; "" if there are
 /// none. A row may have one and still score low, if the model knows similar rows.
 std::string unseen_pairs_text(const OddRows& rows);
+
+/// A sentence with the number of rows that have values outside the range of training; "" if there are none.
+std::string outside_text(const OddRows& rows);
 
 /// A warning if the noise in the scores of the first `top` rows is as large as the differences between them, so that
 /// their order means little; else "". Equal rows have equal scores and count once.

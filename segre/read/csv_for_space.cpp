@@ -4,6 +4,7 @@
 #include "segre/core/error.h"
 #include "segre/core/log.h"
 #include "segre/core/text.h"
+#include "segre/core/utf8.h"
 #include "segre/data/label_store.h"
 #include "segre/data/list_labels.h"
 #include "segre/read/bins_option.h"
@@ -15,7 +16,8 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kLacking = -1;  // the field of a column that the table does not have
+constexpr int64_t kOutsideNamed = 3;  // values outside the bins that a note tells
+constexpr int64_t kLacking = -1;      // the field of a column that the table does not have
 
 std::vector<std::string> names_of(const std::vector<TableColumn>& columns) {
   std::vector<std::string> names;
@@ -85,14 +87,35 @@ bool TableItems::next(std::vector<int32_t>& labels) {
   labels.resize(columns_.size());
   while (rows_.next())
     if (read_row(labels)) {
+      keep_outside();
       ++n_kept_;
       return true;
     }
   return false;
 }
 
+// Whether the text is a number or date beyond the bins: the name of a bin is not.
+bool TableItems::is_outside(int64_t variable, std::string_view text) const {
+  const Bins* bins = space_.bins(variable);
+  if (bins == nullptr || text == kMissingName) return false;
+  const auto value = bins->parse(text);
+  return value && !bins->covers(*value);
+}
+
+// Counts and keeps what was found outside in a row that stays.
+void TableItems::keep_outside() {
+  for (const int64_t i : outside_in_row_) {
+    const std::string text(rows_.value(columns_[i].at));
+    if (n_outside_ < kOutsideNamed)
+      first_outside_.push_back(concat(rows_.place(), " ", printable(space_.variable_name(i)), " = ", printable(text),
+                                      " (", space_.bins(i)->range(), ")"));
+    if (++n_outside_ <= kMostOutside) outside_.push_back({n_kept_, i, text});
+  }
+}
+
 // Whether to keep the row.
 bool TableItems::read_row(std::vector<int32_t>& labels) {
+  outside_in_row_.clear();
   for (size_t i = 0; i < columns_.size(); ++i) {
     Column& column = columns_[i];
     labels[i] = kUnknown;
@@ -108,14 +131,22 @@ bool TableItems::read_row(std::vector<int32_t>& labels) {
       refuse_undeclared(rows_.place(), column.at.name, text, rows_.declared().option_for(column.at.name),
                         *column.declared);
     int64_t label = column.labels.find(text);
-    if (label < 0 && unseen_ == Unseen::missing) label = column.labels.find(kMissingName);
+    if (label < 0 && unseen_ == Unseen::missing) {  // a hole like any other
+      if (unknowns_ == Unknowns::allow) continue;
+      label = column.labels.find(kMissingName);
+    }
     if (label < 0 && unseen_ == Unseen::skip) {
       if (n_skipped_++ == 0) first_skipped_ = rows_.place();
       return false;
     }
     if (label < 0) refuse(static_cast<int64_t>(i), text);
     labels[i] = static_cast<int32_t>(label);
-    column.found.keep(code, labels[i]);
+    const auto variable = static_cast<int64_t>(i);
+    if (is_outside(variable, text)) {
+      outside_in_row_.push_back(variable);
+    } else {
+      column.found.keep(code, labels[i]);
+    }
   }
   return true;
 }
@@ -138,6 +169,10 @@ void TableItems::finish() const {
   if (n_skipped_ > 0)
     note(rows_.file(), ": ", n_skipped_, " of ", n_rows,
          " rows have labels that training never saw and are left out (unseen=skip), the first at ", first_skipped_);
+  if (n_outside_ > 0)
+    note(rows_.file(), ": ", n_outside_, n_outside_ == 1 ? " value lies" : " values lie",
+         " outside the range of training and ", n_outside_ == 1 ? "counts" : "count",
+         " as the nearest interval: ", join(first_outside_, ", "), n_outside_ > kOutsideNamed ? ", ..." : "");
 }
 
 void note_ignored(const std::string& file, const std::vector<std::string>& columns) {
@@ -154,13 +189,20 @@ Dataset read_table_for(const SourceName& name, TableRows& rows, const Space& spa
   TableItems items(name, rows, space, what, unknowns);
   const int64_t limit = most > 0 ? std::min(most, name.limit()) : name.limit();
   LabelStore store;
-  ItemNumbers lines;
+  ItemNumbers lines, file_rows;
   for (std::vector<int32_t> labels; lines.size() < limit && items.next(labels);) {
     for (const int32_t label : labels) store.add(label);
     lines.add(rows.line());
+    file_rows.add(items.row() - 1);
   }
   items.finish();
-  return {space, store.take(space, items.unknowns()), false, rows.origin(std::move(lines)), items.unknowns()};
+  return {space,
+          store.take(space, items.unknowns()),
+          /*mirror=*/false,
+          rows.origin(std::move(lines)),
+          items.unknowns(),
+          items.take_outside(),
+          std::move(file_rows)};
 }
 
 Dataset read_csv_table_for(const SourceName& name, const Space& space, const std::string& what, int64_t most,

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
@@ -21,7 +22,7 @@ struct Column {
   LabelDictionary dictionary;
   FoundByCode numbers;      // in the dictionary
   std::string declared_by;  // the option that declares its labels; empty: they are those found
-  bool has_missing = false;
+  std::map<std::string, int64_t, std::less<>> missing;  // how missing values are written, and how often
   bool is_full = false;           // more different values than labels are possible: no more are added
   int64_t n_values = 0;           // rows with a value, until the dictionary is full
   int64_t n_bins = 0;             // the number requested; 0: the values are labels
@@ -109,7 +110,7 @@ class TableReader {
       if (column.n_bins > 0) column.measured.push_back(NAN);
       return kUnknown;
     }
-    column.has_missing = column.has_missing || is_missing;
+    if (is_missing) count_missing(column);
     if (column.n_bins > 0) return measure(column, text, is_missing);
     if (column.is_full) return 0;
     const int32_t code = rows_.code(column.at.field);
@@ -123,6 +124,12 @@ class TableReader {
     }
     column.n_values += is_missing ? 0 : 1;
     return number;
+  }
+
+  void count_missing(Column& column) {
+    const std::string_view text = rows_.field(column.at.field);
+    const auto at = column.missing.find(text);
+    ++(at != column.missing.end() ? at->second : column.missing[std::string(text)]);
   }
 
   int32_t measure(Column& column, std::string_view text, bool is_missing) {
@@ -159,7 +166,7 @@ class TableReader {
   RefusedColumn judge(const Column& column) const {
     return judge_column(column.at.name,
                         {.dictionary = column.dictionary,
-                         .has_missing = column.has_missing,
+                         .has_missing = !column.missing.empty(),
                          .is_full = column.is_full,
                          .n_values = column.n_values,
                          .n_rows = lines_.size()},
@@ -203,7 +210,7 @@ class TableReader {
     for (const Column& column : columns_) {
       if (column.n_bins > 0 || !column.declared_by.empty()) continue;
       if (column.is_full) return 0;
-      most = std::max(most, column.dictionary.size() - (column.has_missing ? 1 : 0));
+      most = std::max(most, column.dictionary.size() - (column.missing.empty() ? 0 : 1));
     }
     return most;
   }
@@ -222,13 +229,21 @@ class TableReader {
         fail_input(rows_.file(), ": column ", printable(column.at.name),
                    " has only missing values, so its labels are unknown; leave it out (without=)");
       auto sorted = column.dictionary.sorted(kMissingName);
-      variables.push_back({column.at.name, column.dictionary.size(), std::move(sorted.names)});
+      variables.push_back(
+          {column.at.name, column.dictionary.size(), std::move(sorted.names), {}, missing_text(column)});
       place.push_back(std::move(sorted.place));
     }
     store_.relabel(place);
     for (size_t i = 0; i < columns_.size(); ++i)
       if (columns_[i].n_bins > 0) store_bins(static_cast<int64_t>(i), *variables[i].bins);
     return variables;
+  }
+
+  // The text that most missing values of the column have; unset if none is missing.
+  static std::optional<std::string> missing_text(const Column& column) {
+    const auto often = std::max_element(column.missing.begin(), column.missing.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+    return often == column.missing.end() ? std::nullopt : std::optional(often->first);
   }
 
   Variable binned(const Column& column) const {
@@ -241,7 +256,8 @@ class TableReader {
     Variable variable{
         column.at.name, 0, {}, quantile_bins(column.scale, {values.begin(), values.end()}, column.n_bins)};
     for (int64_t bin = 0; bin < variable.bins->size(); ++bin) variable.label_names.push_back(variable.bins->name(bin));
-    if (column.has_missing) variable.label_names.emplace_back(kMissingName);
+    if (!column.missing.empty()) variable.label_names.emplace_back(kMissingName);
+    variable.missing_text = missing_text(column);
     variable.n_labels = static_cast<int64_t>(variable.label_names.size());
     return variable;
   }

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "segre/data/dataset.h"
 #include "segre/data/label_finder.h"
 #include "segre/read/table_rows.h"
 
@@ -17,7 +18,7 @@ class TableItems {
 
   /// Goes to the next row to be kept and sets its labels; false at the end of the table.
   bool next(std::vector<int32_t>& labels);
-  /// Notes how many rows were left out; InputError if none are left.
+  /// Notes how many rows were left out and how many values are outside the bins; InputError if no rows are left.
   void finish() const;
 
   /// The number of the row in the table, counted from 1, whether or not rows before it were left out.
@@ -25,6 +26,10 @@ class TableItems {
   /// The field of each variable in the table's rows; -1 if the table does not have it.
   int64_t field(int64_t variable) const { return columns_[variable].at.field; }
   Unknowns unknowns() const { return unknowns_; }
+  /// The numbers and dates of the rows so far that lie outside the bins, kMostOutside at most. They have the label of
+  /// the first or last bin like any other value there, but training never saw their like.
+  std::vector<OutsideValue> take_outside() { return std::move(outside_); }
+  static constexpr int64_t kMostOutside = 1'000'000;
 
  private:
   enum class Unseen { refuse, skip, missing };
@@ -37,6 +42,8 @@ class TableItems {
   };
   static Unseen unseen_of(const SourceName& name);
   bool read_row(std::vector<int32_t>& labels);
+  bool is_outside(int64_t variable, std::string_view text) const;
+  void keep_outside();
   [[noreturn]] void refuse(int64_t variable, std::string_view text) const;
 
   Space space_;
@@ -47,6 +54,10 @@ class TableItems {
   int64_t n_kept_ = 0;
   int64_t n_skipped_ = 0;
   std::string first_skipped_;
+  std::vector<int64_t> outside_in_row_;  // variables
+  std::vector<OutsideValue> outside_;
+  int64_t n_outside_ = 0;
+  std::vector<std::string> first_outside_;  // in words
 };
 
 }  // namespace segre

@@ -231,6 +231,7 @@ class RelabelledSource final : public DataSource {
   }
   torch::Tensor take(const torch::Tensor& numbers) const override { return aligned(source_->take(numbers)); }
   std::string place(int64_t item) const override { return source_->place(item); }
+  int64_t file_row(int64_t item) const override { return source_->file_row(item); }
   bool has_unknowns() const override { return source_->has_unknowns(); }
   bool mirrors() const override { return source_->mirrors(); }
 
@@ -288,7 +289,7 @@ std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSour
   if (const Dataset* dataset = source->dataset()) {
     const auto place = [&](int64_t row) { return dataset->origin.place(row); };
     return make_dataset_source({space, relabel(space, dataset->space, dataset->labels, what, place), dataset->mirror,
-                                dataset->origin, dataset->unknowns});
+                                dataset->origin, dataset->unknowns, /*outside=*/{}, dataset->file_rows});
   }
   check_same_shape(space, source->space(), what);
   return std::make_shared<RelabelledSource>(space, std::move(source), what);
@@ -314,13 +315,19 @@ torch::Tensor first_items(const Space& space, const DataSource& source, int64_t 
   return relabel(space, source.space(), source.rows(0, count), what, place).to(torch::kInt64);
 }
 
-torch::Tensor first_items(const Space& space, const std::string& name, int64_t most, const std::string& what,
-                          Unknowns unknowns) {
+NumberedItems numbered_items(const Space& space, const std::string& name, int64_t most, const std::string& what,
+                             Unknowns unknowns) {
   const Wanted wanted{space, what, most};
   const auto source = open_source(name, &wanted);
-  const auto items = first_items(space, *source, most, what, unknowns);
+  NumberedItems items{first_items(space, *source, most, what, unknowns), {}};
+  for (int64_t k = 0; k < items.labels.size(0); ++k) items.file_rows.push_back(source->file_row(k));
   note_others(space, source->space(), what);
   return items;
+}
+
+torch::Tensor first_items(const Space& space, const std::string& name, int64_t most, const std::string& what,
+                          Unknowns unknowns) {
+  return numbered_items(space, name, most, what, unknowns).labels;
 }
 
 }  // namespace segre

@@ -37,7 +37,15 @@ std::shared_ptr<DataSource> open_source_for(const Space& space, const std::strin
 torch::Tensor first_items(const Space& space, const DataSource& source, int64_t most, const std::string& what,
                           Unknowns unknowns = Unknowns::refuse);
 
+/// Items and where they are in their file.
+struct NumberedItems {
+  torch::Tensor labels;            ///< [N, n] int64
+  std::vector<int64_t> file_rows;  ///< DataSource::file_row of each
+};
+
 /// The same for a source that it opens by name.
+NumberedItems numbered_items(const Space& space, const std::string& name, int64_t most, const std::string& what,
+                             Unknowns unknowns = Unknowns::refuse);
 torch::Tensor first_items(const Space& space, const std::string& name, int64_t most, const std::string& what,
                           Unknowns unknowns = Unknowns::refuse);
 

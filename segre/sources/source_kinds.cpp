@@ -112,9 +112,9 @@ std::vector<SourceKind> table_kinds() {
        {{"columns", "take these columns, separated by commas; in a name %2C is a comma and %26 an ampersand (all)"},
         {"without", "drop these columns"},
         {"missing",
-         "label: missing values (empty, NA, N/A, NaN, nan, null, NULL, ?) get their own label; unknown: training "
-         "leaves "
-         "them out, which is right if they are missing at random; refuse (label)"},
+         "label: missing values (empty, NA, N/A, NaN, nan, null, NULL, ?) get their own label; unknown: training fills "
+         "them with the model's own draws, which is right if what is missing depends only on what is known; refuse "
+         "(label)"},
         {"labels",
          "the labels of all columns, e.g. 0|1, in any order, including those that do not occur in FILE; other values "
          "are refused (those found)"},

@@ -95,6 +95,10 @@ std::string Bins::name(int64_t bin) const {
                 bin + 1 == size() ? "]" : ")");
 }
 
+std::string Bins::range() const {
+  return concat(value_text(*this, edges.front(), true), " to ", value_text(*this, edges.back(), true));
+}
+
 std::string Bins::draw(int64_t bin, double u) const {
   const double low = edges[bin];
   const double high = edges[bin + 1];

@@ -29,6 +29,10 @@ struct Bins {
   int64_t find(double value) const;
   /// The name of a bin: "[20, 35)", the last one "[35, 80]", "[2020-01-03, 2021-05-06)".
   std::string name(int64_t bin) const;
+  /// Whether a value lies within the bins, that is between the smallest and the largest value of the data.
+  bool covers(double value) const { return value >= edges.front() && value <= edges.back(); }
+  /// The smallest and the largest value: "17 to 90".
+  std::string range() const;
   /// A value in the bin, written like the data: uniform over the values they can hold if u is uniform on [0, 1).
   std::string draw(int64_t bin, double u) const;
 

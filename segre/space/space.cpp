@@ -59,6 +59,10 @@ std::vector<std::string> names_in(const nlohmann::json& json, const char* key) {
   return json.value(key, std::vector<std::string>{});
 }
 
+std::optional<std::string> missing_text_in(const nlohmann::json& json) {
+  return json.contains("missing_text") ? std::optional(json.at("missing_text").get<std::string>()) : std::nullopt;
+}
+
 void check_bins(const Variable& variable) {
   const std::string what = concat("variable ", printable(variable.name));
   variable.bins->check(what);
@@ -232,6 +236,11 @@ const Bins* Space::bins(int64_t variable) const {
   return &*contents_->names[variable].bins;
 }
 
+const std::optional<std::string>& Space::missing_text(int64_t variable) const {
+  static const std::optional<std::string> kUnset;
+  return contents_->names.empty() ? kUnset : contents_->names[variable].missing_text;
+}
+
 const LabelSet& Space::label_set() const { return contents_->label_set; }
 
 int64_t Space::n_labelings(int64_t limit) const {
@@ -291,6 +300,7 @@ nlohmann::json Space::to_json() const {
     if (!contents_->names.empty() && !contents_->names[i].label_names.empty())
       variable["label_names"] = contents_->names[i].label_names;
     if (const Bins* binned = bins(i)) variable["bins"] = binned->to_json();
+    if (missing_text(i)) variable["missing_text"] = *missing_text(i);
     json["variables"].push_back(std::move(variable));
   }
   return json;
@@ -310,7 +320,8 @@ Space Space::from_json(const nlohmann::json& json) {
     variables.push_back({entry.at("name").get<std::string>(),
                          json_integer(entry.at("labels"), "a variable's number of labels"),
                          names_in(entry, "label_names"),
-                         entry.contains("bins") ? std::optional(Bins::from_json(entry.at("bins"))) : std::nullopt});
+                         entry.contains("bins") ? std::optional(Bins::from_json(entry.at("bins"))) : std::nullopt,
+                         missing_text_in(entry)});
   return table(std::move(variables));
 }
 

@@ -29,6 +29,9 @@ struct Variable {
   /// The intervals of numbers or dates that the labels represent, if they do: all labels, or all but a last one for
   /// missing values.
   std::optional<Bins> bins{};
+  /// How the table writes missing values, if their label is the last one: "NA", "?", or nothing; unset: as the name of
+  /// that label.
+  std::optional<std::string> missing_text{};
 };
 
 /// Names and colours (red, green, blue) of labels that all variables share, such as the classes of a label map.
@@ -85,6 +88,8 @@ class Space {
   std::string label_name(int64_t variable, int64_t label) const;
   /// The intervals that a variable's labels represent; nullptr if they are plain labels.
   const Bins* bins(int64_t variable) const;
+  /// How the data write a variable's missing values; unset if they have none, or if it is not known.
+  const std::optional<std::string>& missing_text(int64_t variable) const;
   /// Whether both are copies of one space.
   bool shares_contents_of(const Space& other) const { return contents_ == other.contents_; }
   /// Names and colours that all variables share; empty for a table.

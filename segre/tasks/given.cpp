@@ -66,7 +66,8 @@ torch::Tensor read_mask(const Space& space, const std::string& file, const std::
   return (values != 0).flatten();
 }
 
-// The pieces between commas. A piece, or what follows its equals sign, may be quoted as in CSV: "a, b",c.
+// The pieces between commas. A piece, or what follows its equals sign, may be quoted as in CSV: "a, b",c. Outside
+// quotes %2C is a comma, as in the name of a source.
 std::vector<std::string> split_list(const std::string& text, const std::string& option) {
   std::vector<std::string> pieces(1);
   bool quoted = false;
@@ -83,6 +84,9 @@ std::vector<std::string> split_list(const std::string& text, const std::string& 
       }
     } else if (!quoted && text[at] == ',') {
       pieces.emplace_back();
+    } else if (!quoted && (text.compare(at, 3, "%2C") == 0 || text.compare(at, 3, "%2c") == 0)) {
+      piece += ',';
+      at += 2;
     } else {
       piece += text[at];
     }

@@ -50,7 +50,7 @@ Found score_table(const OutlierOptions& options, const LoadedRun& run, const tor
   if (options.times > 0) surprise_options.most = options.times;
   const auto surprise =
       label_surprise(flow_of(run.model), counts, labels, surprise_options, callbacks.for_work("scoring"));
-  const auto odd = largest(surprise);
+  const auto odd = largest(run.model.space(), surprise);
   const EachScores bound = bound_of(options, run, labels, std::max(wanted, kNatsBesideError), callbacks);
   return {odd.value,           odd.std_error,          odd.variable,
           -bound.scores.log_p, bound.scores.std_error, account_of(surprise.spent, odd.std_error, wanted)};
@@ -78,6 +78,26 @@ std::vector<std::string> places_of(const DataSource& source, int64_t count) {
   return places;
 }
 
+std::vector<int64_t> file_rows_of(const DataSource& source, int64_t count) {
+  std::vector<int64_t> rows;
+  for (int64_t k = 0; k < count; ++k) rows.push_back(source.file_row(k));
+  return rows;
+}
+
+// Names the values outside the range of training, and puts their rows at percentile 100: training had nothing like it.
+void mark_outside(OddRows& rows, const DataSource& source) {
+  const Dataset* dataset = source.dataset();
+  if (dataset == nullptr || !dataset->space.shares_contents_of(rows.space)) return;
+  for (const OutsideValue& value : dataset->outside) {
+    if (value.item >= rows.labels.size(0)) break;
+    rows.outside.resize(rows.labels.size(0));
+    std::string& text = rows.outside[value.item];
+    text += concat(text.empty() ? "" : "; ", rows.space.variable_name(value.variable), " = ", value.text, ", not ",
+                   rows.space.bins(value.variable)->range());
+    rows.percentile[value.item] = 100.0;
+  }
+}
+
 // Finds the rarest pair in every row of a table, counted among as many training rows as take about a minute.
 void count_pairs(OddRows& rows, const DataSource& train) {
   const auto n = static_cast<double>(rows.space.n_variables());
@@ -89,6 +109,13 @@ void count_pairs(OddRows& rows, const DataSource& train) {
   for (int64_t k = 0; k < rows.labels.size(0); ++k) rows.pairs.push_back(rarest_pair(rows.labels[k], paired));
 }
 
+torch::Tensor calibration_items(const DataSource& train, const OutlierOptions& options) {
+  if (options.held_out.defined())
+    return options.held_out.slice(0, 0, std::min(options.calibration, options.held_out.size(0)));
+  const int64_t count = train.n_items() == 0 ? options.calibration : std::min(options.calibration, train.n_items());
+  return train.items({options.seed, Purpose::calibration_rows}, 0, count);
+}
+
 }  // namespace
 
 RankedRows rank_outliers(const LoadedRun& run, const DataSource& source, const DataSource& train,
@@ -96,9 +123,7 @@ RankedRows rank_outliers(const LoadedRun& run, const DataSource& source, const D
   const Space& space = run.model.space();
   const auto labels = first_items(space, source, options.items, options.called);
   const int64_t N = labels.size(0);
-  const int64_t n_calibration =
-      train.n_items() == 0 ? options.calibration : std::min(options.calibration, train.n_items());
-  const auto calibration = train.items({options.seed, Purpose::calibration_rows}, 0, n_calibration);
+  const auto calibration = calibration_items(train, options);
   const auto counts = count_training_labels(train);
   const auto distinct = distinct_items(torch::cat({labels, calibration}));
   const auto training = distinct.place.slice(0, N);
@@ -116,7 +141,10 @@ RankedRows rank_outliers(const LoadedRun& run, const DataSource& source, const D
                   .nats = of(found.nats),
                   .nats_error = of(found.nats_error),
                   .independent = simple_models(space, counts)[0].of(labels)},
-                 concat(found.account, "; percentiles are among ", n_calibration, " training items")};
+                 concat(found.account, "; percentiles are among ", calibration.size(0),
+                        options.held_out.defined() ? " held-out items" : " training items")};
+  out.rows.file_rows = file_rows_of(source, N);
+  mark_outside(out.rows, source);
   if (space.layout() == Layout::table) count_pairs(out.rows, train);
   return out;
 }

@@ -10,7 +10,9 @@ namespace segre {
 /// How to score rows.
 struct OutlierOptions {
   int64_t items = 0;           ///< only the first N; 0: all
-  int64_t calibration = 1000;  ///< training items that percentiles refer to
+  int64_t calibration = 1000;  ///< maximum number of items that percentiles refer to
+  torch::Tensor held_out{};    ///< [K, n] items that training did not learn from, for the percentiles: of what it
+                               ///< learned, too little is odd. Undefined: training items
   double error = 0.0;          ///< target standard error of each row's score, in nats; 0: 0.1 for tables, 1 otherwise
   int64_t times = 0;           ///< maximum evaluations per row, a multiple of 4; 0: 4096 for the scores of tables,
                                ///< about ten minutes' worth for -log p

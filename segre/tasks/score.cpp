@@ -45,10 +45,15 @@ ErrorTarget target_of(const ScoreOptions& options, bool each, const Space& space
 }
 
 // How many variables of an item are scored, on average: not those given or unknown.
-int64_t mean_scored(const torch::Tensor& labels, const torch::Tensor& given) {
+double mean_scored(const torch::Tensor& labels, const torch::Tensor& given) {
   auto scored = labels >= 0;
   if (given.defined()) scored = scored.logical_and(given.logical_not());
-  return std::max<int64_t>(1, std::llround(scored.sum(1).to(torch::kFloat64).mean().item<double>()));
+  const double mean = scored.sum(1).to(torch::kFloat64).mean().item<double>();
+  return mean > 0.0 ? mean : 1.0;
+}
+
+int64_t number_of(int64_t item, const std::vector<int64_t>& file_rows) {
+  return file_rows.empty() ? item : file_rows[item];
 }
 
 }  // namespace
@@ -222,10 +227,12 @@ torch::Tensor Scorer::frequencies(const torch::Tensor& labels, int64_t n_samples
 std::string Scores::describe() const {
   std::string text = concat(method, ", ", reached.spent, " ", unit, ": ", meaning);
   if (t1 > 0.0) text += concat(" (labels read at t = ", std::setprecision(3), t1, ")");
-  if (reached.capped)
+  if (reached.capped || reached.state.error > reached.state.wanted)
     text += concat("\nstopped there with an error of ", std::setprecision(3), reached.state.error, " nats ",
-                   each ? "each" : "of the average", "; ", reached.state.wanted,
-                   " was wanted; request more evaluations to get closer");
+                   each ? "each" : "of the average", "; ", reached.state.wanted, " was wanted; ",
+                   reached.capped ? "request more evaluations to get closer"
+                                  : "a trial took so many for enough, and adding more because of the scores would bias "
+                                    "them; ask for a smaller error to get closer");
   return text;
 }
 
@@ -236,15 +243,23 @@ NetPrecision scoring_precision(ScoreMethod method, NetPrecision asked) {
 }
 
 std::string compare_with_frequencies(const ScoredSpace& space, const std::string& sampler) {
-  const auto p = space.scores.items.log_p.exp();
-  const auto share = space.frequencies.select(1, 0);
+  // As in a chi-square test, labelings that few samples are expected to have count together.
+  constexpr double kFewest = 5.0;
+  const auto all_p = space.scores.items.log_p.exp();
+  const auto rare = all_p * static_cast<double>(space.n_samples) < kFewest;
+  const auto pooled = [&](const torch::Tensor& x) {
+    const auto common = x.masked_select(rare.logical_not());
+    return rare.any().item<bool>() ? torch::cat({common, x.masked_select(rare).sum().view(1)}) : common;
+  };
+  const auto p = pooled(all_p);
+  const auto share = pooled(space.frequencies.select(1, 0));
   // A labeling's frequency is a mean of zeros and ones; its spread follows from p even if it never occurred.
   const auto spread = (p.clamp_max(1.0) * (1.0 - p.clamp_max(1.0)) / static_cast<double>(space.n_samples)).sqrt();
   // Leave out labelings whose error is unknown.
-  const auto error = total_error(space.scores.items);
+  const auto error = pooled((all_p * total_error(space.scores.items)).square()).sqrt();
   const auto known = error.isfinite().nonzero().squeeze(1);
   if (known.numel() == 0) return {};
-  const auto all_sigmas = (p - share) / (spread.square() + (p * error).square()).sqrt();
+  const auto all_sigmas = (p - share) / (spread.square() + error.square()).sqrt();
   const auto sigmas = all_sigmas.index_select(0, known);
   std::string text = concat(
       "against the frequencies of ", space.n_samples, " samples (", sampler, "): total variation ",
@@ -255,21 +270,22 @@ std::string compare_with_frequencies(const ScoredSpace& space, const std::string
   return text;
 }
 
-void write_scores_csv(std::ostream& out, const ItemScores& scores) {
+void write_scores_csv(std::ostream& out, const ItemScores& scores, const std::vector<int64_t>& file_rows) {
   out << "item,log_p,std_error\n" << std::setprecision(10);
   const auto error = total_error(scores);
   for (int64_t k = 0; k < scores.log_p.size(0); ++k)
-    out << k << ',' << scores.log_p[k].item<double>() << ',' << error[k].item<double>() << '\n';
+    out << number_of(k, file_rows) << ',' << scores.log_p[k].item<double>() << ',' << error[k].item<double>() << '\n';
 }
 
-void write_cells_csv(std::ostream& out, const Space& space, const ItemScores& scores) {
+void write_cells_csv(std::ostream& out, const Space& space, const ItemScores& scores,
+                     const std::vector<int64_t>& file_rows) {
   out << "item";
   for (int64_t i = 0; i < space.n_variables(); ++i) out << ',' << csv_field(space.variable_name(i));
   out << '\n' << std::setprecision(7);
   const auto cells = scores.cells.contiguous();
   const auto* at = cells.const_data_ptr<double>();
   for (int64_t k = 0; k < cells.size(0); ++k) {
-    out << k;
+    out << number_of(k, file_rows);
     for (int64_t i = 0; i < cells.size(1); ++i) out << ',' << -*at++ + 0.0;
     out << '\n';
   }

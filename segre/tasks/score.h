@@ -107,8 +107,10 @@ class Scorer {
   std::shared_ptr<const Estimator> estimator_;
 };
 
-/// item, then one column per variable: the nats of each cell, -log p, 0 for those given or left out.
-void write_cells_csv(std::ostream& out, const Space& space, const ItemScores& scores);
+/// item, then one column per variable: the nats of each cell, -log p, 0 for those given or left out. Items are numbered
+/// by `file_rows`, see DataSource::file_row; without them, 0, 1, ....
+void write_cells_csv(std::ostream& out, const Space& space, const ItemScores& scores,
+                     const std::vector<int64_t>& file_rows = {});
 
 /// The network precision that a method needs: derivatives of a field rounded to bfloat16 are not those of the field, so
 /// all but the simulation-free and the order bound use float32 unless the user `asked` for something else.
@@ -118,8 +120,8 @@ NetPrecision scoring_precision(ScoreMethod method, NetPrecision asked);
 /// sampler. "" if no error is known.
 std::string compare_with_frequencies(const ScoredSpace& space, const std::string& sampler);
 
-/// item,log_p,std_error: one line per item.
-void write_scores_csv(std::ostream& out, const ItemScores& scores);
+/// item,log_p,std_error: one line per item, numbered likewise.
+void write_scores_csv(std::ostream& out, const ItemScores& scores, const std::vector<int64_t>& file_rows = {});
 
 /// One line per labeling: its labels, log_p, std_error and, if samples were drawn, frequency and frequency_error.
 void write_scores_csv(std::ostream& out, const Space& space, const ScoredSpace& scored);

@@ -1,6 +1,7 @@
 // segre outliers, run as users run it.
 
 #include <cmath>
+#include <set>
 
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
@@ -52,15 +53,16 @@ TEST_F(CliOutliers, PutsTheCombinationThatTrainingNeverHadFirst) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto rows = table();
   ASSERT_EQ(rows.size(), 5U);
-  EXPECT_EQ(rows[0].fields, (std::vector<std::string>{"rank", "item", "place", "score", "std_error", "percentile",
-                                                      "column", "pair", "pair_seen", "pair_expected", "nats",
-                                                      "nats_error", "independent", "sky", "ground", "wind"}));
+  EXPECT_EQ(rows[0].fields,
+            (std::vector<std::string>{"rank", "item", "place", "score", "std_error", "percentile", "column", "pair",
+                                      "pair_seen", "pair_expected", "nats", "nats_error", "independent", "outside",
+                                      "sky", "ground", "wind"}));
   const auto& first = rows[1].fields;
   EXPECT_EQ(first[0], "1");
   EXPECT_EQ(first[1], "1");
   EXPECT_EQ(first[2], (folder_ / "new.csv").string() + ":4") << "its line, blank ones counted";
-  EXPECT_EQ(first[5], "100") << "odder than all training rows";
-  EXPECT_EQ((std::vector<std::string>(first.begin() + 13, first.end())),
+  EXPECT_GT(std::stod(first[5]), 95.0) << "odder than all training rows";
+  EXPECT_EQ((std::vector<std::string>(first.begin() + 14, first.end())),
             (std::vector<std::string>{"sun", "wet", "no"}));
   EXPECT_TRUE(first[6] == "sky" || first[6] == "ground") << first[6];
   EXPECT_EQ(first[7], "sky = sun with ground = wet");
@@ -71,6 +73,16 @@ TEST_F(CliOutliers, PutsTheCombinationThatTrainingNeverHadFirst) {
   EXPECT_TRUE(contains(result.out, "sky = sun with ground = wet: 0, ")) << result.out;
   EXPECT_TRUE(contains(result.err, "1 of 4 rows have a pair of labels that none of ")) << result.err;
   EXPECT_TRUE(contains(result.err, "; percentiles are among ")) << result.err;
+}
+
+TEST_F(CliOutliers, RowsAreThoseOfTheFileWhereSomeAreLeftOut) {
+  write_text(folder_ / "new.csv", "sky,ground,wind\nhail,dry,no\nsun,dry,no\nhail,dry,no\nsun,wet,no\n");
+  const auto result =
+      run_program(Arguments{"outliers", (folder_ / "run").string(), "--data", source("new.csv") + "?unseen=skip",
+                            "--out", (folder_ / "odd.csv").string()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(table()[1].fields[1], "3");
+  EXPECT_EQ(table()[2].fields[1], "1");
 }
 
 // As in the other commands, columns are matched by name, whatever else is in the file.
@@ -116,6 +128,36 @@ TEST_F(CliOutliers, TrainingDataThatAreGoneAreAskedFor) {
   EXPECT_TRUE(contains(result.err, "); give them with --train SOURCE")) << result.err;
   EXPECT_FALSE(fs::exists(folder_ / "odd.csv"));
   EXPECT_EQ(to_file({"--train", source("moved.csv")}).exit_code, 0);
+}
+
+TEST(CliOutliersOfNumbers, AValueThatTrainingNeverReachedIsFlaggedAndFirst) {
+  const ScratchFolder folder;
+  std::string text = "age,member\n";
+  for (int k = 0; k < 80; ++k) text += concat(17 + k, k % 2 == 0 ? ",no\n" : ",yes\n");
+  write_text(folder / "t.csv", text);
+  const auto source = [&](const std::string& name) { return "csv:" + (folder / name).string(); };
+  const auto trained = run_program(tiny_training(source("t.csv") + "?bins=age:8", folder / "run", 2));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  write_text(folder / "new.csv", "age,member\n30,no\n40,yes\n1e9,no\n50,no\n16,yes\n");
+  const auto result = run_program(
+      {"outliers", (folder / "run").string(), "--data", source("new.csv"), "--out", (folder / "odd.csv").string()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = read_csv(folder / "odd.csv");
+  ASSERT_EQ(rows.size(), 6U);
+  ASSERT_EQ(rows[0].fields[13], "outside");
+  std::set<std::string> first;
+  for (const size_t k : {1U, 2U}) {
+    EXPECT_EQ(rows[k].fields[5], "100");
+    first.insert(rows[k].fields[1] + " " + rows[k].fields[13]);
+  }
+  EXPECT_EQ(first, (std::set<std::string>{"2 age = 1e9, not 17 to 96", "4 age = 16, not 17 to 96"}));
+  for (size_t k = 3; k < 6; ++k) {
+    EXPECT_EQ(rows[k].fields[13], "");
+    EXPECT_LT(std::stod(rows[k].fields[5]), 100.0);
+  }
+  EXPECT_TRUE(contains(result.out, " age = 1e9, not 17 to 96 ")) << result.out;
+  EXPECT_TRUE(contains(result.err, (folder / "new.csv").string() + ":4 age = 1e9 (17 to 96)")) << result.err;
+  EXPECT_TRUE(contains(result.err, "2 of 5 rows have values outside the range of training")) << result.err;
 }
 
 TEST_F(CliOutliers, SaysWhatIsWrong) {

@@ -1,5 +1,7 @@
 // Real-world tables: a newcomer's file, and a second one for the model trained on it.
 
+#include <set>
+
 #include "segre/io/csv.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
@@ -102,6 +104,43 @@ TEST_F(CliTable, SamplesHaveBinsOrNumbersAndBothAreReadAgain) {
   const auto of_numbers = read_csv(file("scores.csv"));
   for (size_t k = 1; k < of_names.size(); ++k)
     EXPECT_EQ(of_names[k].fields, of_numbers[k].fields) << "the numbers are in the bins that were drawn";
+}
+
+TEST_F(CliTable, ScoresHaveTheRowsOfTheFile) {
+  train();
+  const auto source = csv("new.csv",
+                          "class,booked,age,fare\nthird,2020-02-12,7,9\nfirst,2020-02-12,7,9\nthird,2020-02-12,7,9\n"
+                          "second,2020-02-12,1e9,9\n") +
+                      "?unseen=skip";
+  const auto result = run_program({"likelihood", file("run"), "--data", source, "--times", "4", "--out",
+                                   file("scores.csv"), "--per-variable", file("cells.csv")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const auto& rows : {read_csv(file("scores.csv")), read_csv(file("cells.csv"))}) {
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(rows[0].fields[0], "item");
+    EXPECT_EQ(rows[1].fields[0], "1") << "counted from 0, with those left out";
+    EXPECT_EQ(rows[2].fields[0], "3");
+  }
+  EXPECT_TRUE(contains(result.err, ": 1 value lies outside the range of training and counts as the nearest interval: " +
+                                       file("new.csv") + ":5 age = 1e9 (0 to 69)"))
+      << result.err;
+}
+
+TEST_F(CliTable, SamplesHaveTheMissingTokenOfTheFile) {
+  std::string text = "sky,wind,one\n";
+  for (int k = 0; k < 60; ++k)
+    text += concat(k % 2 == 0 ? "NA" : "sun", ",", k % 3 == 0 ? "" : "yes", ",", k % 2 == 0 ? "?" : "a", "\n");
+  ASSERT_EQ(run_program(tiny_training(csv("t.csv", text), file("run"), 2)).exit_code, 0);
+  ASSERT_EQ(sample(file("s.csv")).exit_code, 0);
+  std::set<std::string> found;
+  const auto rows = read_csv(file("s.csv"));
+  for (size_t k = 1; k < rows.size(); ++k)
+    for (size_t i = 0; i < 3; ++i) found.insert(concat(i, ":", rows[k].fields[i]));
+  EXPECT_EQ(found, (std::set<std::string>{"0:NA", "0:sun", "1:", "1:yes", "2:?", "2:a"}));
+  // Read back they are the same labels: the table's labels do not change.
+  const auto again = score("csv:" + file("s.csv"));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_FALSE(contains(again.err, "unknown")) << again.err;
 }
 
 TEST_F(CliTable, NumbersDependOnTheSeedAndTheSampleAlone) {

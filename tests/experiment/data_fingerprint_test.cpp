@@ -56,6 +56,14 @@ TEST(DataFingerprint, TellsLabelsOrderShapeNamesAndMirroringApart) {
     for (size_t j = 0; j < i; ++j) EXPECT_NE(all[i], all[j]) << i << " and " << j;
 }
 
+TEST(DataFingerprint, HowMissingValuesAreWrittenDoesNotMatter) {
+  Dataset data = two_rows();
+  data.space = Space::table({{"a", 2, {"no", "(missing)"}}});
+  const auto before = of(data);
+  data.space = Space::table({{"a", 2, {"no", "(missing)"}, {}, "NA"}});
+  EXPECT_EQ(of(data), before) << "runs of before are resumed";
+}
+
 TEST(DataFingerprint, ColoursAndTheNameOfTheFileDoNotMatter) {
   Dataset coloured = test::stripes();
   coloured.space = Space::uniform(Layout::image, {8, 8}, 2, {{}, {{0, 0, 0}, {255, 0, 0}}});

@@ -1,5 +1,6 @@
 #include "segre/io/csv.h"
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "segre/io/csv_reader.h"
@@ -252,6 +253,24 @@ TEST(LabelsCsv, BinsBecomeValuesThatDoNotDependOnTheBatch) {
   EXPECT_EQ(together.str(),
             concat(ages.draw(0, uniform_double(random, 10)), ",m\n", ages.draw(1, uniform_double(random, 12)),
                    ",f\n(missing),f\n", ages.draw(0, uniform_double(random, 16)), ",f\n"));
+}
+
+TEST(LabelsCsv, MissingValuesAreWrittenAsInTheData) {
+  const auto labels = torch::tensor({{0, 1}, {2, 0}}, torch::kInt64);
+  const auto written = [&](const std::optional<std::string>& age, const std::optional<std::string>& sex) {
+    const Space space =
+        Space::table({{"age", 3, {"young", "old", "(missing)"}, {}, age}, {"sex", 2, {"f", "(missing)"}, {}, sex}});
+    std::ostringstream out;
+    write_labels_csv(out, Space::from_json(space.to_json()), labels, /*with_header=*/false);
+    return out.str();
+  };
+  EXPECT_EQ(written("?", ""), "young,\n?,f\n");
+  EXPECT_EQ(written("NA", {}), "young,(missing)\nNA,f\n") << "runs of before do not know how";
+  const Space one = Space::table({{"age", 2, {"old", "(missing)"}, {}, ""}});
+  std::ostringstream out;
+  write_labels_csv(out, one, torch::tensor({{1}, {0}}, torch::kInt64), /*with_header=*/false);
+  EXPECT_EQ(out.str(), "\"\"\nold\n") << "a blank line would be no row";
+  EXPECT_EQ(one.label_name(0, 1), "(missing)") << "the label keeps its name";
 }
 
 TEST(LabelsCsv, RefusesLabelsThatHaveNoName) {

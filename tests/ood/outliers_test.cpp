@@ -2,10 +2,13 @@
 
 #include <sstream>
 
+#include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
 namespace segre {
 namespace {
+
+using test::contains;
 
 torch::Tensor doubles(const std::vector<double>& values) { return torch::tensor(values, torch::kFloat64); }
 
@@ -26,7 +29,7 @@ OddRows three_rows(const std::vector<double>& errors) {
 
 TEST(Outliers, PercentilesCountTheTrainingItemsThatScoreLower) {
   const auto found = percentiles_among(doubles({0.0, 2.0, 2.5, 9.0}), doubles({3.0, 2.0, 1.0, 2.0}));
-  EXPECT_EQ(test::values_of(found), (std::vector<double>{0.0, 25.0, 75.0, 100.0}));
+  EXPECT_EQ(test::values_of(found), (std::vector<double>{0.0, 20.0, 60.0, 80.0})) << "the item itself counts, too";
 }
 
 TEST(Outliers, EqualScoresKeepTheirOrder) {
@@ -38,10 +41,10 @@ TEST(Outliers, TheFileHasEveryRowWithItsOwnLabels) {
   write_outliers_csv(out, three_rows({0.1, 0.125, 0.1}));
   EXPECT_EQ(out.str(),
             "rank,item,place,score,std_error,percentile,column,pair,pair_seen,pair_expected,nats,nats_error,"
-            "independent,kind,\"size, in m\"\n"
-            "1,1,t.csv:3,4.25,0.125,100,\"size, in m\",\"kind = new with size, in m = s\",0,10.25,6,0.25,1.75,new,s\n"
-            "2,2,,0.5,0.1,62.5,kind,,,,2,0.5,1.5,new,m\n"
-            "3,0,t.csv:2,-1.5,0.1,20,kind,,,,1,0.5,2.5,old,s\n");
+            "independent,outside,kind,\"size, in m\"\n"
+            "1,1,t.csv:3,4.25,0.125,100,\"size, in m\",\"kind = new with size, in m = s\",0,10.25,6,0.25,1.75,,new,s\n"
+            "2,2,,0.5,0.1,62.5,kind,,,,2,0.5,1.5,,new,m\n"
+            "3,0,t.csv:2,-1.5,0.1,20,kind,,,,1,0.5,2.5,,old,s\n");
 }
 
 TEST(Outliers, AColumnOfTheTableKeepsItsNameAndOursIsChanged) {
@@ -51,7 +54,7 @@ TEST(Outliers, AColumnOfTheTableKeepsItsNameAndOursIsChanged) {
   write_outliers_csv(out, rows);
   EXPECT_EQ(out.str().substr(0, out.str().find('\n')),
             "rank,item,place,segre_segre_score,std_error,percentile,column,pair,pair_seen,pair_expected,nats,"
-            "nats_error,independent,score,segre_score");
+            "nats_error,independent,outside,score,segre_score");
 }
 
 TEST(Outliers, CharactersAreAlignedNotBytes) {
@@ -71,6 +74,28 @@ TEST(Outliers, TheTableHasTheFirstRowsWithTheirOddLabelsAndRarestPairs) {
             "rank    where  score  std error  percentile\n"
             "1     t.csv:3   4.25       0.12       100.0\n"
             "2      item 2   0.50       0.10        62.5\n");
+}
+
+TEST(Outliers, RowsWithValuesOutsideTheRangeOfTrainingComeFirst) {
+  auto rows = three_rows({0.1, 0.1, 0.1});
+  rows.outside = {"size, in m = 1e9, not 1 to 3", "", ""};
+  rows.file_rows = {4, 5, 9};
+  EXPECT_EQ(test::labels_of(oddest_first(rows)), (std::vector<int64_t>{0, 1, 2}));
+  std::ostringstream out;
+  write_outliers_csv(out, rows);
+  const std::string text = out.str();
+  EXPECT_TRUE(contains(text, "\n1,4,t.csv:2,-1.5,")) << text << "by its row in the file";
+  EXPECT_TRUE(contains(text, ",\"size, in m = 1e9, not 1 to 3\",old,s\n2,5,")) << text;
+  EXPECT_TRUE(contains(aligned(outliers_table(rows, 3)), "  size, in m = 1e9, not 1 to 3  "));
+  EXPECT_EQ(outside_text(rows),
+            "1 of 3 rows has values outside the range of training, which the model sees as the nearest interval: "
+            "ranked first, at percentile 100");
+  EXPECT_EQ(outside_text(three_rows({0.1, 0.1, 0.1})), "");
+  // The scores of the others, 4.25 and 0.5, spread by 2.65: noise of 1.88 each is half of its square.
+  rows.std_error = doubles({9.0, 1.8, 1.8});
+  EXPECT_EQ(order_warning(rows, 3), "");
+  rows.std_error = doubles({0.0, 2.0, 2.0});
+  EXPECT_TRUE(contains(order_warning(rows, 3), "of the first 2 rows is mostly chance"));
 }
 
 TEST(Outliers, RowsWithAPairThatTrainingNeverHadAreNamedWhereverTheyRank) {

@@ -152,6 +152,35 @@ TEST_F(TableForModel, NumbersAndDatesFallIntoTheBinsOfTraining) {
       bytes({0, 0, 1, 1, 0, 0, 1, 1, 2, 0}, 2)));
 }
 
+TEST_F(TableForModel, ValuesOutsideTheRangeOfTrainingAreNotedAndKept) {
+  const auto data =
+      read(binned(),
+           "age,day\n20,1970-01-01\n\n1e9,1970-01-03\n\"[20, 35)\",1969-12-31\n80,1970-01-02\n19,1970-01-01\n"
+           ",1970-01-01\n");
+  EXPECT_TRUE(torch::equal(data.labels, bytes({0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 2, 0}, 2))) << "the nearest interval";
+  ASSERT_EQ(data.outside.size(), 3U) << "neither bounds nor names of bins nor missing values";
+  std::string found;
+  for (const auto& [item, variable, text] : data.outside) found += concat(item, ":", variable, "=", text, " ");
+  EXPECT_EQ(found, "1:0=1e9 2:1=1969-12-31 4:0=19 ");
+  EXPECT_EQ(notes(), concat("note: ", file(),
+                            ": 3 values lie outside the range of training and count as the nearest interval: ", file(),
+                            ":4 age = 1e9 (20 to 80), ", file(), ":5 day = 1969-12-31 (1970-01-01 to 1970-01-03), ",
+                            file(), ":7 age = 19 (20 to 80)\n"));
+  read(binned(), "age,day\n1,1970-01-01\n1,1970-01-01\n1,1970-01-01\n1,1970-01-01\n");
+  EXPECT_TRUE(test::contains(notes(), ": 4 values lie outside")) << notes();
+  EXPECT_TRUE(test::contains(notes(), ":4 age = 1 (20 to 80), ...\n")) << "the first three: " << notes();
+  read(binned(), "age,day\n20,1970-01-01\n");
+  EXPECT_EQ(notes(), "");
+}
+
+TEST_F(TableForModel, KnowsTheRowsOfTheFileWhereSomeAreLeftOut) {
+  const auto data = read(weather(), "sky,wind\nhail,no\n\nsun,no\nrain,maybe\nsnow,yes\n", "unseen=skip");
+  const auto source = make_dataset_source(data);
+  ASSERT_EQ(source->n_items(), 2);
+  EXPECT_EQ(source->file_row(0), 1) << "blank lines are no rows";
+  EXPECT_EQ(source->file_row(1), 3);
+}
+
 TEST_F(TableForModel, NamesOfBinsAreReadAsSamplesHaveThem) {
   EXPECT_TRUE(torch::equal(labels(binned(),
                                   "age,day\n\"[20, 35)\",\"[1970-01-02, 1970-01-03]\"\n(missing),1970-01-01\n\"[35, "

@@ -1,4 +1,7 @@
 #include "segre/read/readers.h"
+
+#include <nlohmann/json.hpp>
+
 #include "tests/support/archives.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
@@ -50,6 +53,20 @@ TEST(CsvTable, MissingValuesAreTheLastLabelOfTheirColumnOnly) {
   EXPECT_EQ(label_names(data.space, 0), (Names{"3", "20", "(missing)"})) << "the rest stay numbers";
   EXPECT_EQ(label_names(data.space, 1), (Names{"x", "y", "z"}));
   EXPECT_TRUE(torch::equal(data.labels.select(1, 0), bytes({0, 2, 1, 2, 2, 2, 2, 2}, 1).view(-1)));
+}
+
+TEST(CsvTable, HowMissingValuesAreWrittenIsKept) {
+  using Text = std::optional<std::string>;
+  const std::string text = "a,b,c,d\n1,x,NA,\n?,y,u,2\nNA,z,,3\nNA,x,u,4\n2,y,v,5\n";
+  const auto data = read(text, "bins=d:2");
+  EXPECT_EQ(data.space.missing_text(0), Text("NA")) << "as most of them";
+  EXPECT_EQ(data.space.missing_text(1), Text()) << "none is missing";
+  EXPECT_EQ(data.space.missing_text(2), Text("")) << "as often as NA, and before it in the alphabet";
+  EXPECT_EQ(data.space.missing_text(3), Text("")) << "with bins, too";
+  EXPECT_EQ(data.space.label_name(0, 2), "(missing)") << "the label's name is the same for all";
+  const Space again = Space::from_json(data.space.to_json());
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(again.missing_text(i), data.space.missing_text(i));
+  EXPECT_EQ(read(text, "missing=unknown").space.missing_text(0), Text()) << "no label stands for them";
 }
 
 TEST(CsvTable, MissingValuesAreRefusedOnRequest) {

@@ -138,6 +138,18 @@ TEST(Relabel, NamedLabelSetsAreMatchedByName) {
                              "label 'road', which training never saw"));
 }
 
+TEST(Relabel, NumbersMeetNamesByTheirOrder) {
+  const Space space = Space::uniform(Layout::image, {1, 3}, 2, {{"road", "sky"}, {}});
+  const Space numbers = Space::uniform(Layout::image, {1, 3}, 4);
+  const auto few = torch::tensor({{1, 0, 1}}, torch::kUInt8);
+  EXPECT_TRUE(torch::equal(relabel(space, numbers, few, "t"), few));
+  EXPECT_EQ(
+      input_error([&] {
+        relabel(space, numbers, torch::tensor({{1, 0, 2}}, torch::kUInt8), "t");
+      }),
+      concat("t: item 0: row 0, column 2: label '2', which training never saw; it has road, sky", kDeclareNumber));
+}
+
 TEST(Relabel, RefusesAnotherShape) {
   const Space image = Space::uniform(Layout::image, {2, 2}, 2);
   const auto labels = torch::zeros({1, 4}, torch::kInt64);

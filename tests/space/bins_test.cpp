@@ -30,6 +30,15 @@ TEST(Bins, AreNamedByTheirEnds) {
   EXPECT_EQ((Bins{Unit::second, {0, 3601}}).name(0), "[1970-01-01 00:00:00, 1970-01-01 01:00:01]");
 }
 
+TEST(Bins, CoverTheRangeOfTheData) {
+  EXPECT_EQ(ages().range(), "20 to 80");
+  EXPECT_TRUE(ages().covers(20));
+  EXPECT_TRUE(ages().covers(80));
+  EXPECT_FALSE(ages().covers(19.999));
+  EXPECT_FALSE(ages().covers(80.001));
+  EXPECT_EQ((Bins{Unit::day, {0, 86'400}}).range(), "1970-01-01 to 1970-01-02");
+}
+
 TEST(Bins, HaveTheirLowerEndAndTheLastAlsoItsUpper) {
   EXPECT_EQ(ages().find(20), 0);
   EXPECT_EQ(ages().find(34.999), 0);

@@ -1,0 +1,34 @@
+#include "segre/read/column_looks.h"
+
+#include "segre/data/missing.h"
+#include "tests/support/support.h"
+
+namespace segre {
+namespace {
+
+// Whole numbers from 1 to n_distinct, each in as many rows as there are for it, and some missing values.
+Looks looks_of(int64_t n_distinct, int64_t n_values, int64_t n_missing) {
+  LabelDictionary dictionary;
+  for (int64_t k = 1; k <= n_distinct; ++k) dictionary.number(std::to_string(k));
+  if (n_missing > 0) dictionary.number(kMissingName);
+  const ColumnValues values{
+      .dictionary = dictionary, .has_missing = n_missing > 0, .n_values = n_values, .n_rows = n_values + n_missing};
+  return judge_column("id", values, /*max_labels=*/0).looks;
+}
+
+TEST(ColumnLooks, NumbersThatAreAllDifferentAreIdentifiersWhereverSomeAreMissing) {
+  EXPECT_EQ(looks_of(100, 100, 0), Looks::identifier);
+  EXPECT_EQ(looks_of(100, 100, 10), Looks::identifier);
+  EXPECT_EQ(looks_of(100, 110, 0), Looks::measurement);
+  EXPECT_EQ(looks_of(100, 101, 10), Looks::measurement);
+}
+
+TEST(ColumnLooks, AsManyLabelsAsAllowedAreLabels) {
+  EXPECT_EQ(looks_of(50, 60, 0), Looks::labels);
+  EXPECT_EQ(looks_of(51, 60, 0), Looks::measurement);
+  EXPECT_EQ(looks_of(100, 190, 10), Looks::labels) << "half of the rows, with those of missing values";
+  EXPECT_EQ(looks_of(101, 190, 10), Looks::measurement);
+}
+
+}  // namespace
+}  // namespace segre
