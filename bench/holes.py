@@ -8,7 +8,7 @@
         [--kinds residual,transformer,...] [--steps 800] [--train-share 0.1] [--seed 1]
 
 xor, table: trains on rows of which --train-share of the cells are deleted, then asks 'segre complete --probabilities' for
-cells deleted from the test rows: --share of all cells, or in xor only the irrelevant column and y. Prints accuracy and
+cells deleted from the test rows: --share of all cells, or in xor only y, with the irrelevant column or without it. Prints accuracy and
 log loss in nats per cell, beside those of the column frequencies and, for the whole test rows, the order bound divided by
 the number of columns: what the model's own chain rule promises for a cell, on average over how many others are known.
 
@@ -38,7 +38,8 @@ class Trained:
         self.run = folder / "-".join(["run", kind, *options])
         steps = 100 if kind == "tree" else args.steps  # a tree is counted
         run([args.segre, "train", "--data", source(table, *options), "--out", self.run, "--seed", args.seed, "--set",
-             f"net.kind={kind}", "--set", f"train.steps={steps}", "--set", "train.evidence=any", *args.training])
+             f"net.kind={kind}", "--set", f"train.steps={steps}", "--set", "train.evidence=any",
+             *(word for value in args.set for word in ("--set", value))])
 
     def probabilities(self, table):
         """Of each unknown cell: {(row, column): {label: probability}}, rows counted from 0."""
@@ -71,24 +72,25 @@ def frequencies(names, rows):
 
 
 def compare(args, names, train, test, questions, options=""):
-    """`questions`: what is asked, and the cells (row, column) of the test rows that are deleted for it."""
+    """`questions`: what is asked; the cells (row, column) of the test rows that are deleted for it, and those measured."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_table(folder / "train.csv", names, delete_cells(train, args.train_share, args.seed))
         write_table(folder / "test.csv", names, test)
         alone = frequencies(names, train)
-        cells = {what: [at for at in deleted if test[at[0]][at[1]] in alone[names[at[1]]]]
-                 for what, deleted in questions.items()}
+        cells = {what: [(r, i) for r, i in measured if test[r][i] in alone[names[i]]]
+                 for what, (_, measured) in questions.items()}
         rows = [["column frequencies", "", *(value for what in questions for value in measure(
             [(alone[names[i]], test[r][i]) for r, i in cells[what]])), ""]]
         for missing in ("label", "unknown"):
             for kind in args.kinds.split(","):
                 model = Trained(args, folder, folder / "train.csv", kind, options, f"missing={missing}")
                 row = [kind, missing]
-                for what, deleted in questions.items():
-                    gone = set(deleted)
-                    write_table(folder / "holes.csv", names, [["" if (r, i) in gone else cell for i, cell in enumerate(line)]
-                                                             for r, line in enumerate(test)])
+                for what, (deleted, _) in questions.items():
+                    holes = [list(line) for line in test]
+                    for r, i in deleted:
+                        holes[r][i] = ""
+                    write_table(folder / "holes.csv", names, holes)
                     p = model.probabilities(folder / "holes.csv")
                     row += measure([(p[r, names[i]], test[r][i]) for r, i in cells[what]])
                 promise = model.nats(folder / "test.csv", "--bound", "order") / len(names)
@@ -105,10 +107,9 @@ def ask_xor(args):
         y = a ^ b ^ (rng.random() < 0.03)
         rows.append([f"a{a}", f"b{b}", rng.choice(["left", "right", "ahead"]), f"y{y}"])
     train, test = rows[:5000], rows[5000:]
-    everyone = range(len(test))
+    y = [(r, 3) for r in range(len(test))]
     compare(args, ["a", "b", "irrelevant", "y"], train, test,
-            {"y of all others": [(r, 3) for r in everyone],
-             "y, irrelevant blank": [(r, i) for r in everyone for i in (2, 3)]})
+            {"y of all others": (y, y), "y, irrelevant blank": (y + [(r, 2) for r in range(len(test))], y)})
 
 
 def ask_table(args):
@@ -120,7 +121,7 @@ def ask_table(args):
     train = pick(names, train)
     deleted = delete_cells([["x"] * len(chosen)] * len(test), args.share, args.seed + 1)
     cells = [(r, i) for r, row in enumerate(deleted) for i, cell in enumerate(row) if cell == ""]
-    compare(args, chosen, train, test, {f"{args.share:.0%} deleted": cells}, args.options)
+    compare(args, chosen, train, test, {f"{args.share:.0%} deleted": (cells, cells)}, args.options)
 
 
 def ask_mar(args):
@@ -182,7 +183,7 @@ def main():
     parser.add_argument("--share", type=float, default=0.3, help="table: of the test cells to delete")
     parser.add_argument("--train-share", type=float, default=0.1, help="of the training cells to delete")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("training", nargs="*", help="options of 'segre train', after --")
+    parser.add_argument("--set", action="append", default=[], help="key=value for 'segre train', as often as wanted")
     args = parser.parse_args()
     {"xor": ask_xor, "table": ask_table, "mar": ask_mar, "sorted": ask_sorted}[args.question](args)
 
