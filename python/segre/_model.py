@@ -265,11 +265,11 @@ class Model:
     def predict(self, data: Any, column: str | None = None, **options: Any) -> Any:
         """Label probabilities of unknown cells given the known ones: p(x_i = label | what is known).
 
-        With a column, it is predicted from the others: a DataFrame with a column per label, named by the values that the
-        column has in the data, or else in those that the model learned from, so ``(p.idxmax(axis=1) ==
+        With a column, it is predicted from the others: a DataFrame with a column per label, named by the values that
+        the column has in the data, or else in those that the model learned from, so ``(p.idxmax(axis=1) ==
         data[column]).mean()`` is the accuracy. Holes in the other columns are what they are in training: a label where
-        training had holes, which may tell something; with ``missing="unknown"`` they are just unknown. Without a column,
-        holes are unknown: an array [items, labels of all variables].
+        training had holes, which may tell something; with ``missing="unknown"`` they are just unknown. Without a
+        column, holes are unknown: an array [items, labels of all variables].
 
         options: those of the source, such as ``missing="unknown"`` or ``unseen="skip"``.
 
@@ -310,7 +310,8 @@ class Model:
         **options: Any,
     ) -> Scores:
         """How odd each item is: higher is odder. ``.cells`` has the nats of each cell, ``.details`` what else is known:
-        the percentile among training items, the column that is odd, its rarest pair of labels, and -log p.
+        the percentile among held-out items, the column that is odd, its rarest pair of labels, a number outside the
+        range of training, and -log p.
 
         train: the data that the model learned from. A model that ``fit`` returned has them; one that ``load`` returned
             opens the source named in its config, if it can.
@@ -336,6 +337,8 @@ class Model:
         }
         if found.variable is not None:
             details["column"] = np.array(self.space.names, dtype=object)[found.variable]
+        if found.outside:
+            details["outside"] = np.array(found.outside, dtype=object)
         if found.pairs:
             details["pair"] = np.array(found.pairs, dtype=object)
         nats = None
@@ -416,8 +419,8 @@ class Model:
         """The tables of completions. `taken` [n]: the variables whose labels were taken from the data."""
         labels = _there(done.labels)
         n_draws = labels.shape[1]
-        # A noisy label that stays keeps its value: a number within an interval, for example. The value of a cell that was
-        # not to be seen must not come back where the drawn interval is right.
+        # A noisy label that stays keeps its value: a number within an interval, for example. The value of a cell that
+        # was not to be seen must not come back where the drawn interval is right.
         changed = (done.known[:, None] < 0) & ~(taken & (noise > 0.0) & (labels == done.data[:, None]))
         changed &= ~self._texts_that_stay(data, done.data, taken)[:, None]
         own = [self._own_values(data, i) for i in range(len(self.space.names))]
@@ -471,8 +474,8 @@ class Model:
             stay[:, i] = _tables.texts_there(data, name, labels[:, i] < 0)
             if stay[:, i].any():
                 _show.note(
-                    f"{_kinds.called(data)}: column {name} has texts such as NA, which are missing values to the model; "
-                    "they stay, None would be filled in"
+                    f"{_kinds.called(data)}: column {name} has texts such as NA, which are missing values to the "
+                    "model; they stay, None would be filled in"
                 )
         return stay
 

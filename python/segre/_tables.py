@@ -371,8 +371,8 @@ def filled(data: Any, name: str, values: Any, unknown: np.typing.NDArray[np.bool
 
 
 def with_categories(data: Any, name: str, values: Sequence[Any], kind: Kind | None) -> Any:
-    """The data, whose column can hold these values if it is categorical: new categories have their places among those of
-    training, or else are the last."""
+    """The data, whose column can hold these values if it is categorical: new categories have their places among those
+    of training, or else are the last."""
     column = data[_keys(data)[name]] if is_frame(data) else None
     if column is None or not hasattr(column, "cat"):
         return data

@@ -13,8 +13,8 @@ bool shares_labels(const Space& space);
 /// check_labels.
 torch::Tensor count_labels(const Space& space, const torch::Tensor& labels);
 
-/// At most `most` items of a source in parts of at most `at_once`: all of them, or a random choice from the whole source,
-/// since files are often sorted; of an endless source, the first. Calls fn(labels [B, n]).
+/// At most `most` items of a source in parts of at most `at_once`: all of them, or a random choice from the whole
+/// source, since files are often sorted; of an endless source, the first. Calls fn(labels [B, n]).
 void for_some_items(const DataSource& source, int64_t most, int64_t at_once,
                     const std::function<void(const torch::Tensor& labels)>& fn);
 

@@ -45,7 +45,8 @@ class Erasure final : public Integrator {
     auto all_finite = torch::ones({1}, flow_.options);  // NaN otherwise, so that the integrator notices
     const auto log_marginals = [&](const torch::Tensor& labels) {
       known.labels = labels;
-      const auto out = marginals_given(flow_, [this](const State& state) { return (*marginals_)(state); }, known, B);
+      const auto out = marginals_given(
+          flow_, [this](const State& state) { return (*marginals_)(state); }, known, B);
       all_finite = all_finite * (out.exp().sum() * 0.0 + 1.0);
       return out;
     };

@@ -12,11 +12,11 @@ namespace segre {
 struct Flow {
   Space space;
   std::shared_ptr<const Path> path;
-  torch::TensorOptions options;  ///< type and device of v and t
-  StateFunction endpoint;        ///< D [B, S]: differentiable in v if gradients are enabled
+  torch::TensorOptions options;   ///< type and device of v and t
+  StateFunction endpoint;         ///< D [B, S]: differentiable in v if gradients are enabled
   StateFunction log_marginals{};  ///< log P(label | state) [B, S], exact where D is rounded; undefined if the model has
                                   ///< no logits (the velocity form)
-  StateFunction velocity;        ///< F [B, S]: without gradients, fused if the kernels support it
+  StateFunction velocity;         ///< F [B, S]: without gradients, fused if the kernels support it
   bool from_evidence = false;  ///< whether D = kappa (softmax(e + message) - 1/c); the derivative of a decided variable
                                ///< is then that of its own evidence, and states may say what is known
   int64_t n_activations = 0;   ///< values that one row keeps inside the network, for the memory budget

@@ -161,9 +161,9 @@ bool CsvReader::next() {
       row_line_ = line_;
     } else if (c != '\r') {
       if (quoted)
-        fail_input(name(), ":", line_, ": column ", printable(column_name(static_cast<int64_t>(ends_.size()))), " has '",
-                   printable(std::string(1, static_cast<char>(c))),
-                   "' after the closing quote of '", printable(std::string_view(row_).substr(begin)),
+        fail_input(name(), ":", line_, ": column ", printable(column_name(static_cast<int64_t>(ends_.size()))),
+                   " has '", printable(std::string(1, static_cast<char>(c))), "' after the closing quote of '",
+                   printable(std::string_view(row_).substr(begin)),
                    "', a delimiter or the end of the line was expected; quotes within a field are doubled");
       row_ += static_cast<char>(c);
     } else if (peek() == '\n') {

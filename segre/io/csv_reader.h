@@ -27,9 +27,9 @@ struct CsvFormat {
 ///   CsvReader csv("t.csv");
 ///   while (csv.next()) use(csv.field(0));
 ///
-/// InputError names the file and line of an unclosed quote, text after a closing one, a row whose number of fields differs from the first, a byte
-/// that is not text in the file's encoding, or a carriage return that does not end a line; with CsvFormat::kFound also
-/// a file with several likely delimiters.
+/// InputError names the file and line of an unclosed quote, text after a closing one, a row whose number of fields
+/// differs from the first, a byte that is not text in the file's encoding, or a carriage return that does not end a
+/// line; with CsvFormat::kFound also a file with several likely delimiters.
 class CsvReader {
  public:
   explicit CsvReader(const std::filesystem::path& path, char delimiter = ',');

@@ -19,9 +19,9 @@ const torch::Tensor& a_weight(const std::shared_ptr<Field>& field) {
   fail_input("a model needs a network with parameters, found one without");
 }
 
-constexpr int64_t kTicks = 257;        // of the table that turns a/s into t
-constexpr double kLeastScale = 1e-6;   // variables with one label have no scale
-constexpr double kMostBehind = 5.0;    // nats by which a label is shown to trail the second best
+constexpr int64_t kTicks = 257;       // of the table that turns a/s into t
+constexpr double kLeastScale = 1e-6;  // variables with one label have no scale
+constexpr double kMostBehind = 5.0;   // nats by which a label is shown to trail the second best
 
 // Whether the kernels give what the network is shown of v.
 bool is_fused(const torch::Tensor& v) { return kernels::serves(v) && !v.requires_grad(); }
@@ -86,9 +86,9 @@ torch::Tensor Model::network_input(const State& state) const {
   return field_->embeds_labels() ? W : with_corners(space_, known, W);
 }
 
-// Soft evidence as a path shows evidence: [B, S], mean 0 per variable. Given the label k, e_k leads the others by as much
-// as the path is certain, and these scatter around a common value. So labels may trail the second best by no more than
-// a path of that certainty makes likely: an excluded label, at minus infinity, would drown everything else that a
+// Soft evidence as a path shows evidence: [B, S], mean 0 per variable. Given the label k, e_k leads the others by as
+// much as the path is certain, and these scatter around a common value. So labels may trail the second best by no more
+// than a path of that certainty makes likely: an excluded label, at minus infinity, would drown everything else that a
 // network is shown. Nothing that excludes a label is lost: logits and readouts add the evidence as it is.
 torch::Tensor Model::limited(const torch::Tensor& soft) const {
   return map_blocks(space_, {soft, most_lead_.expand_as(soft)}, [](const auto& in) {
@@ -98,8 +98,8 @@ torch::Tensor Model::limited(const torch::Tensor& soft) const {
     const auto second = std::get<0>(s.topk(2, -1)).narrow(-1, 1, 1);
     // Labels may be excluded by -infinity, all but one of them too.
     const auto lead = torch::minimum(best - second, in[1].narrow(-1, 0, 1));
-    const auto level =
-        torch::where(s < best, (s - second).nan_to_num(0.0).clamp_min(-kMostBehind) - lead, torch::zeros({1}, s.options()));
+    const auto level = torch::where(s < best, (s - second).nan_to_num(0.0).clamp_min(-kMostBehind) - lead,
+                                    torch::zeros({1}, s.options()));
     return level - level.mean(-1, true);
   });
 }
@@ -171,13 +171,14 @@ FieldInput Model::field_input(const State& state) const {
     // Corners of known labels cost nothing here, so W has them even if the network looks the labels up by itself.
     const auto at = path_->at(state.t);
     const Known limited_known = shown_state(state).known;
-    auto shown = kernels::evidence_inputs(state.v.contiguous(), space_,
-                                          {.scale = (at.a / at.s.square()).contiguous(),
-                                           .ratio = (at.a / at.s).contiguous(),
-                                           .last = clock_.slice(0, -1)},
-                                          scales_, known_rows(limited_known),
-                                          known.soft.defined() ? soft_odds(limited_known.soft).contiguous() : known.soft,
-                                          reads == FieldReads::standardised);
+    auto shown =
+        kernels::evidence_inputs(state.v.contiguous(), space_,
+                                 {.scale = (at.a / at.s.square()).contiguous(),
+                                  .ratio = (at.a / at.s).contiguous(),
+                                  .last = clock_.slice(0, -1)},
+                                 scales_, known_rows(limited_known),
+                                 known.soft.defined() ? soft_odds(limited_known.soft).contiguous() : known.soft,
+                                 reads == FieldReads::standardised);
     input.W = known.soft.defined() ? network_input(state) : std::move(shown.W);
     input.strength = std::move(shown.strength);
     input.standardised = std::move(shown.standardised);

@@ -59,8 +59,8 @@ class Model {
   torch::TensorOptions options() const { return scales_.options(); }
 
  private:
-  torch::Tensor evidence(const State& state) const;   // e and what is known softly: [B, S]
-  torch::Tensor limited(const torch::Tensor& soft) const;  // soft evidence as the network is shown it: [B, S]
+  torch::Tensor evidence(const State& state) const;                  // e and what is known softly: [B, S]
+  torch::Tensor limited(const torch::Tensor& soft) const;            // soft evidence as the network is shown it: [B, S]
   torch::Tensor soft_odds(const torch::Tensor& limited_soft) const;  // the mean log odds of soft evidence: [B, n]
   State shown_state(const State& state) const;                       // with limited soft evidence
   torch::Tensor certainty(const State& state) const;  // the time of each variable at which a path is as certain: [B, n]

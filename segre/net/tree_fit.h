@@ -14,14 +14,15 @@ struct CountedTree {
   torch::Tensor tables;          ///< [n, width, width] float64: row a is p(x_i | parent = a)
 };
 
+/// Changes the labels [B, n] of items first, first + 1, ... before they are counted.
+using FillLabels = std::function<torch::Tensor(const torch::Tensor& labels, int64_t first)>;
+
 /// Most coordinates of a space whose pairs can be counted.
 inline constexpr int64_t kMostPaired = 8192;
 
 /// Counts all pairs of labels and finds the tree of largest mutual information, less what each edge's parameters cost.
-/// Pairs with an unknown label are not counted; `fill` may replace the labels [B, n] of items from number `first` on before
-/// they are. One more count per parent label, spread like the child's labels,
-/// keeps every probability above 0.
-using FillLabels = std::function<torch::Tensor(const torch::Tensor& labels, int64_t first)>;
+/// Pairs with an unknown label are not counted unless `fill` replaces it. One more count per parent label, spread like
+/// the child's labels, keeps every probability above 0.
 CountedTree count_tree(const DataSource& source, const FillLabels& fill = nullptr);
 
 }  // namespace segre

@@ -205,8 +205,7 @@ Samples Sampler::draw_parts(uint64_t first, int64_t count, const Known& known, u
   std::vector<Block> blocks(parts.size());
   for_each_block(static_cast<int64_t>(parts.size()), flow_.options.device().is_cpu(), [&](int64_t k) {
     const Part& part = parts[k];
-    const Block drawn =
-        draw_block(block_of(known, part), {{rows_, part.block * static_cast<uint64_t>(rows_), seed}});
+    const Block drawn = draw_block(block_of(known, part), {{rows_, part.block * static_cast<uint64_t>(rows_), seed}});
     blocks[k] = {drawn.labels.slice(0, part.begin, part.end), drawn.n_undecided.slice(0, part.begin, part.end),
                  drawn.n_evaluations.slice(0, part.begin, part.end)};
   });

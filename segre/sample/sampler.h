@@ -59,8 +59,8 @@ class Sampler {
   /// Completion k depends on the seed, k, `draw` and row k alone; draw 0 of rows with nothing known is sample k. Labels
   /// of variables left out are kUnknown. InputError unless the flow can be told what is known.
   Samples complete(const Known& known, uint64_t first, int64_t draw) const;
-  /// The labels of draws from_draw ... from_draw + draws - 1 of complete(): [B, draws, n] int64. Draws of few rows share
-  /// blocks, which changes them by rounding at most.
+  /// The labels of draws from_draw ... from_draw + draws - 1 of complete(): [B, draws, n] int64. Draws of few rows
+  /// share blocks, which changes them by rounding at most.
   torch::Tensor completions(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const;
   /// The marginals p(x_i = j | known) of the open variables, one evaluation per row: [B, S] float64 on the CPU. Row k
   /// depends on its number, first + k, only by rounding.

@@ -14,8 +14,8 @@ struct FillPlan {
   std::function<torch::Tensor(const torch::Tensor& p)> priority;  ///< p [B, S] -> [B, n]: smaller ones come first
 };
 
-/// Draws the labels that are kUnknown in labels [B, n] int64, a few at a time, each from its marginal given those before.
-/// With one cell per step this is any-order autoregression.
+/// Draws the labels that are kUnknown in labels [B, n] int64, a few at a time, each from its marginal given those
+/// before. With one cell per step this is any-order autoregression.
 torch::Tensor fill_unknown(const Space& space, torch::Tensor labels, const FillPlan& plan);
 
 }  // namespace segre

@@ -112,8 +112,7 @@ torch::Tensor Completer::best(const torch::Tensor& probabilities) const {
 }
 
 void write_probabilities(std::ostream& out, const Space& space, const torch::Tensor& labels,
-                         const torch::Tensor& probabilities, int64_t first,
-                        const std::vector<int64_t>& rows) {
+                         const torch::Tensor& probabilities, int64_t first, const std::vector<int64_t>& rows) {
   if (first == 0) out << "row,column,label,probability\n";
   const auto p = probabilities.contiguous();
   out << std::setprecision(6);
@@ -124,8 +123,8 @@ void write_probabilities(std::ostream& out, const Space& space, const torch::Ten
       if (label[i] != kUnknown) continue;
       for (int64_t j = 0; j < space.n_labels(i); ++j) {
         if (space.label_name(i, j) == kMissingName) continue;
-        out << (rows.empty() ? first + k + 1 : rows[k]) << ',' << csv_field(space.variable_name(i)) << ',' << csv_field(space.label_name(i, j))
-            << ',' << row[space.offset(i) + j] << '\n';
+        out << (rows.empty() ? first + k + 1 : rows[k]) << ',' << csv_field(space.variable_name(i)) << ','
+            << csv_field(space.label_name(i, j)) << ',' << row[space.offset(i) + j] << '\n';
       }
     }
   }
@@ -218,8 +217,8 @@ class TableCompleter {
     const auto* before = known[row].const_data_ptr<int64_t>();
     const auto* after = completed[row][draw].const_data_ptr<int64_t>();
     const auto* in_file = &chunk.labels[row * space_.n_variables()];
-    // A noisy label that stays keeps its text: a number within a bin, for example. The file's text of a cell that is not
-    // taken from it must not come back, though: it would be the truth where the drawn bin is right.
+    // A noisy label that stays keeps its text: a number within a bin, for example. The file's text of a cell that is
+    // not taken from it must not come back, though: it would be the truth where the drawn bin is right.
     for (int64_t i = 0; i < space_.n_variables(); ++i)
       if (before[i] == kUnknown && !(keeps_[i] && after[i] == in_file[i]))
         fields[items_.field(i)] = text_of(i, after[i], n_rows_ + row, draw);

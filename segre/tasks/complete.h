@@ -50,7 +50,7 @@ class Completer {
   CompleteOptions options_;
   std::shared_ptr<Ranks> ranks_;
   Sampler sampler_;
-  torch::Tensor missing_;  // [n] int64: the label of missing values, kUnknown without one; undefined: no variable has one
+  torch::Tensor missing_;  // [n] int64: the label of missing values or kUnknown; undefined: no variable has one
 };
 
 /// What to write about completed items. Of several ranks only rank 0 writes, but all must ask for the same: a stream of
@@ -71,7 +71,6 @@ int64_t complete_csv(const Completer& completer, const SourceName& name, const s
 /// Writes row,column,label,probability for the unknown cells of items [B, n]; `first` is the number of the first item,
 /// counted from 0, and `rows` [B] are the numbers to write, if they are not first + 1, ...
 void write_probabilities(std::ostream& out, const Space& space, const torch::Tensor& labels,
-                         const torch::Tensor& probabilities, int64_t first,
-                        const std::vector<int64_t>& rows = {});
+                         const torch::Tensor& probabilities, int64_t first, const std::vector<int64_t>& rows = {});
 
 }  // namespace segre

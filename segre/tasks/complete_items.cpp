@@ -19,7 +19,8 @@ CompletedItems complete_own(const Completer& completer, const Known& known, int6
     done.labels = completer.best(done.probabilities).contiguous().unsqueeze(1);
   } else if (wanted.labels) {
     std::vector<torch::Tensor> draws;
-    const int64_t at_once = std::max<int64_t>(1, completer.items_per_call() / std::max<int64_t>(1, known.labels.size(0)));
+    const int64_t at_once =
+        std::max<int64_t>(1, completer.items_per_call() / std::max<int64_t>(1, known.labels.size(0)));
     for (int64_t k = 0; k < wanted.draws; k += at_once) {
       callbacks.check();
       draws.push_back(completer.draws(known, number, k, std::min(at_once, wanted.draws - k)));

@@ -5,9 +5,9 @@
 namespace segre {
 
 /// Which variables a user names, [n] bool: columns of a table or positions of a sequence or image ("2,5-9", counted
-/// from 1), separated by commas (one within a name is %2C, or the name is in double quotes); upper, lower, left or right
-/// half of an image; or a mask, FILE.png or FILE.npy in the shape of an item, whose pixels other than 0 are meant.
-/// `option` starts messages.
+/// from 1), separated by commas (one within a name is %2C, or the name is in double quotes); upper, lower, left or
+/// right half of an image; or a mask, FILE.png or FILE.npy in the shape of an item, whose pixels other than 0 are
+/// meant. `option` starts messages.
 torch::Tensor parse_variables(const Space& space, const std::string& text, const std::string& option);
 
 /// Labels that a user states, [1, n] int64 with kUnknown for the others: "colour=red,size=m", with commas within names

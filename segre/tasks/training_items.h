@@ -6,8 +6,8 @@
 namespace segre {
 
 /// The items that training saw, with the run's label numbers: those of the source `train` or, if it is empty, the run's
-/// own without the held-out ones. InputError if they cannot be opened or are not what they were; `what` names the user's
-/// option in the message.
+/// own without the held-out ones. InputError if they cannot be opened or are not what they were; `what` names the
+/// user's option in the message.
 std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, const std::string& train = {},
                                                 const std::string& what = "train");
 

@@ -33,14 +33,12 @@ torch::Tensor TrainingHoles::filled(const torch::Tensor& labels, const torch::Te
     const auto nowhere = torch::zeros({so_far.size(0), space.n_coordinates()}, model_.options());
     return log_lift(space, model_.logits({nowhere, torch::zeros({1}, model_.options()), {.labels = so_far}}));
   };
-  const auto whole =
-      fill_unknown(space, of_rows(labels),
-                   {.steps = kSteps,
-                    .log_marginals = log_marginals,
-                    .uniforms = [&](int64_t step) { return of_rows(numbers(labels, first_cell, 1 + step)); },
-                    .priority = [&](const torch::Tensor& /*p*/) {
-                      return of_rows(numbers(labels, first_cell, 1 + kSteps));
-                    }});
+  const auto whole = fill_unknown(
+      space, of_rows(labels),
+      {.steps = kSteps,
+       .log_marginals = log_marginals,
+       .uniforms = [&](int64_t step) { return of_rows(numbers(labels, first_cell, 1 + step)); },
+       .priority = [&](const torch::Tensor& /*p*/) { return of_rows(numbers(labels, first_cell, 1 + kSteps)); }});
   return selects ? labels.index_copy(0, rows, whole) : whole;
 }
 

@@ -1,4 +1,5 @@
-// What complete and predict keep of a file: its rows' numbers, its text, its line ends; and what they must not give back.
+// What complete and predict keep of a file: its rows' numbers, its text, its line ends; and what they must not give
+// back.
 
 #include <cmath>
 
@@ -25,9 +26,9 @@ class CliKeptText : public testing::Test {
     std::string text = "sky,ground,weight\n";
     for (int k = 0; k < kRows; ++k) text += line(k) + "\n";
     write_text(folder_ / "t.csv", text);
-    const auto result = run_program(tiny_training(source("t.csv") + "?bins=weight:4", file("run"), 300) +
-                                    Arguments{"--set", "net.hidden=[32]", "--set", "train.lr=0.01", "--set",
-                                              "train.evidence=any"});
+    const auto result =
+        run_program(tiny_training(source("t.csv") + "?bins=weight:4", file("run"), 300) +
+                    Arguments{"--set", "net.hidden=[32]", "--set", "train.lr=0.01", "--set", "train.evidence=any"});
     ASSERT_EQ(result.exit_code, 0) << result.err;
   }
 
@@ -41,9 +42,8 @@ class CliKeptText : public testing::Test {
   // Completes new.csv with this text into out.csv.
   test::ProgramResult complete(const std::string& text, const Arguments& more = {}, const std::string& options = "") {
     write_text(folder_ / "new.csv", text);
-    auto result = run_program(Arguments{"complete", file("run"), "--data", source("new.csv") + options, "--out",
-                                        file("out.csv")} +
-                              more);
+    auto result = run_program(
+        Arguments{"complete", file("run"), "--data", source("new.csv") + options, "--out", file("out.csv")} + more);
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result;
   }
@@ -51,14 +51,16 @@ class CliKeptText : public testing::Test {
   ScratchFolder folder_;
 };
 
-// Where the drawn bin is that of the file's number, the number would be the truth, too good for any study of imputation.
+// Where the drawn bin is that of the file's number, the number would be the truth, too good for any study of
+// imputation.
 TEST_F(CliKeptText, ACellThatIsNotGivenIsNotGivenBack) {
   std::string text = "sky,ground,weight\n";
   for (int k = 0; k < kRows; ++k) text += line(k) + "\n";
   complete(text, {"--given", "sky,ground"});
   const auto rows = read_csv(folder_ / "out.csv");
   int same = 0;
-  for (int k = 0; k < kRows; ++k) same += rows[static_cast<size_t>(k) + 1].fields[2] == line(k).substr(line(k).rfind(',') + 1);
+  for (int k = 0; k < kRows; ++k)
+    same += rows[static_cast<size_t>(k) + 1].fields[2] == line(k).substr(line(k).rfind(',') + 1);
   // A value with one decimal is drawn in a bin of a thousand: one in 40,000 is right by chance.
   EXPECT_LE(same, 1);
   complete(text, {"--given", "sky,ground", "--best"});

@@ -66,7 +66,8 @@ TEST(LabelCounts, NetworksStartFromTheWholeOfASortedFile) {
   EXPECT_LT(test::max_difference(log_frequencies(*source, false).to(torch::kFloat64).exp(), shares()),
             tolerance(100'000));
   const CountedTree tree = count_tree(*source);
-  const auto years = tree.parents[0] < 0 ? tree.marginals[0] : tree.marginals[1].slice(0, 0, 2).matmul(tree.tables[0].slice(0, 0, 2));
+  const auto years =
+      tree.parents[0] < 0 ? tree.marginals[0] : tree.marginals[1].slice(0, 0, 2).matmul(tree.tables[0].slice(0, 0, 2));
   EXPECT_LT(test::max_difference(years, shares().slice(0, 0, 3)), tolerance(100'000));
   const FittedMixture mixture = fit_mixture(*source, 4);
   const auto classes = mixture.class_logits.softmax(0);

@@ -121,8 +121,8 @@ TEST(FieldInput, SoftEvidenceIsAsStrongAsAPathsOfItsSize) {
   const auto soft = noise({4, 20}, 5);
   for (const auto& [path, t] : both_paths()) {
     const Model model = model_with(space, path, FieldReads::strength);
-    const auto g = model.field_input({v, one_time(t), {.soft = soft}}).strength -
-                   model.field_input({v, one_time(t)}).strength;
+    const auto g =
+        model.field_input({v, one_time(t), {.soft = soft}}).strength - model.field_input({v, one_time(t)}).strength;
     for (int64_t i = 0; i < 5; ++i) {
       const auto c = static_cast<double>(space.n_labels(i));
       const auto of_variable = soft.narrow(1, space.offset(i), space.n_labels(i));
@@ -163,7 +163,8 @@ TEST(FieldInput, StandardisedCountsSoftEvidenceToo) {
   const auto soft = noise({4, 20}, 5);
   for (const auto& [path, t] : both_paths()) {
     const auto input = model_with(space, path, FieldReads::standardised).field_input({v, one_time(t), {.soft = soft}});
-    const auto centred = soft - spread(space, reduce_blocks(space, {soft}, [](const auto& in) { return in[0].mean(-1); }));
+    const auto centred =
+        soft - spread(space, reduce_blocks(space, {soft}, [](const auto& in) { return in[0].mean(-1); }));
     const auto e = v * evidence_scale(space, *path, one_time(t)) + centred;
     for (int64_t i = 0; i < 5; ++i) {
       const auto size = (1.0 + input.strength.select(1, i)).sqrt().unsqueeze(1);
@@ -173,8 +174,9 @@ TEST(FieldInput, StandardisedCountsSoftEvidenceToo) {
   }
 }
 
-// Soft evidence is what is left after a constant per variable, which says nothing. What no path shows is limited: a label
-// that trails by 1e4 nats or is impossible is shown like one that trails by five, and a lead like that of a decision.
+// Soft evidence is what is left after a constant per variable, which says nothing. What no path shows is limited: a
+// label that trails by 1e4 nats or is impossible is shown like one that trails by five, and a lead like that of a
+// decision.
 TEST(FieldInput, SoftEvidenceIsShownAsFarAsTrainingShowsIt) {
   const Space space = mixed_space();
   const auto v = tangent_noise(space, 4);

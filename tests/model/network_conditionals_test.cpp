@@ -20,8 +20,8 @@ namespace segre {
 namespace {
 
 constexpr int64_t kRows = 256;
-// What a training of seconds may leave, in nats: several times what is seen (at most 0.01 and 0.15). Knowing nothing of the
-// others costs 0.37 nats of y, and answers at chance cost more.
+// What a training of seconds may leave, in nats: several times what is seen (at most 0.01 and 0.15). Knowing nothing of
+// the others costs 0.37 nats of y, and answers at chance cost more.
 constexpr double kMostOnAverage = 0.03;
 constexpr double kMost = 0.4;
 constexpr int64_t kSteps = 1200;
@@ -102,8 +102,7 @@ torch::Tensor rows_with_holes(const JointTable& table) {
 torch::Tensor no_missing_values(const Space& space, const torch::Tensor& labels, double behind) {
   auto soft = torch::zeros({labels.size(0), space.n_coordinates()}, torch::kFloat64);
   for (int64_t i = 0; i < space.n_variables(); ++i)
-    soft.select(1, space.offset(i) + space.n_labels(i) - 1)
-        .masked_fill_(labels.select(1, i) == kUnknown, behind);
+    soft.select(1, space.offset(i) + space.n_labels(i) - 1).masked_fill_(labels.select(1, i) == kUnknown, behind);
   return soft;
 }
 
@@ -146,7 +145,8 @@ TEST(NetworkConditionals, ExcludedLabelsDrownNothing) {
   const JointTable table = xor_with_holes();
   const auto labels = rows_with_holes(table);
   for (const double behind : {-10.0, -1e4, -kInfinity})
-    expect_close({.labels = labels, .soft = no_missing_values(table.space, labels, behind)}, concat("excluded by ", behind));
+    expect_close({.labels = labels, .soft = no_missing_values(table.space, labels, behind)},
+                 concat("excluded by ", behind));
 }
 
 TEST(NetworkConditionals, SoftEvidenceAddsUp) {
@@ -181,7 +181,8 @@ TEST(NetworkConditionals, ExcludedLabelsAreNeverDrawn) {
     for (const char* sampler : {"rk4", "sde", "erasure"}) {
       const auto drawn = Sampler(network.model, {.sampler = sampler}, 1).complete(known, 0, 0).labels;
       for (int64_t i = 0; i < space.n_variables(); ++i) {
-        const auto excluded = (drawn.select(1, i) == space.n_labels(i) - 1).logical_and(labels.select(1, i) == kUnknown);
+        const auto excluded =
+            (drawn.select(1, i) == space.n_labels(i) - 1).logical_and(labels.select(1, i) == kUnknown);
         EXPECT_EQ(excluded.sum().item<int64_t>(), 0) << network.name << ", " << sampler;
       }
     }

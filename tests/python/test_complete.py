@@ -274,8 +274,8 @@ def test_numbers_that_are_not_given_do_not_come_back():
 
 @pytest.mark.parametrize("kind", ["str", "object", "category"])
 def test_texts_of_the_user_stay(kind, capfd):
-    """NA in a DataFrame may be Namibia, or the user's word for a missing value. The model reads it as files do, but it is
-    not overwritten, and a note says so. Holes are filled as ever."""
+    """NA in a DataFrame may be Namibia, or the user's word for a missing value. The model reads it as files do, but it
+    is not overwritten, and a note says so. Holes are filled as ever."""
     country = pd.Series(["CH", "NA", None, "FR", "?", "(missing)"] * 20, dtype=kind)
     table = pd.DataFrame({"country": country, "u": ["a", "b"] * 60})
     model = quick(table)

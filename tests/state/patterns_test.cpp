@@ -50,13 +50,13 @@ int64_t count_equal(const torch::Tensor& sets, const torch::Tensor& grid) {
   return (sets == grid.flatten()).all(1).sum().item<int64_t>();
 }
 
+// Whether items show single cells. In draw_boxes those that would show nothing.
+enum class Cells { sometimes, never };
+
 // The exact law of the sets of a grid: bit i of a position says whether variable i is known. Of images and sequences,
 // four items of ten show cells, each number of them equally likely. The others show a part or all but it: of a sequence
 // a span; of an image a half (upper rows or left columns, any number of them) with probability 0.5, what a border
-// leaves with probability 0.15, else a rectangle. Spans and rectangles are equally likely, wherever they are. With
-// Cells::never, items that would show cells show nothing, see draw_boxes.
-enum class Cells { sometimes, never };
-
+// leaves with probability 0.15, else a rectangle. Spans and rectangles are equally likely, wherever they are.
 class LawOfSets {
  public:
   LawOfSets(Layout layout, int64_t height, int64_t width, Cells cells)

@@ -62,8 +62,8 @@ NetOptions small_net(const std::string& kind) {
   return net;
 }
 
-// The rows' own frequencies of z = 1, and of x = 1 and y = 1 given z = 1, are those of samples, and of what the model says
-// of a row of which nothing or z = 1 is known. Leaving the holes out, samples had z = 1 in a quarter of the rows.
+// The rows' own frequencies of z = 1, and of x = 1 and y = 1 given z = 1, are those of samples, and of what the model
+// says of a row of which nothing or z = 1 is known. Leaving the holes out, samples had z = 1 in a quarter of the rows.
 TEST(TrainingHoles, OneModelGivesOneAnswer) {
   const auto source = missing_at_random();
   const auto whole = whole_rows().to(torch::kFloat64);
@@ -74,7 +74,8 @@ TEST(TrainingHoles, OneModelGivesOneAnswer) {
   // Three standard deviations of a share of 10,000 rows twice, and as much for a network trained for seconds.
   constexpr double kTolerance = 3.0 * 0.007 + 0.02;
   // A tree is counted, and a mixture learns by large steps.
-  const std::tuple<const char*, int64_t, double> kinds[] = {{"residual", 1000, 3e-3}, {"latent_class", 1000, 0.05}, {"tree", 50, 3e-3}};
+  const std::tuple<const char*, int64_t, double> kinds[] = {
+      {"residual", 1000, 3e-3}, {"latent_class", 1000, 0.05}, {"tree", 50, 3e-3}};
   for (const auto& [kind, steps, lr] : kinds) {
     const Model model = trained(*source, small_net(kind), steps, lr);
     const Sampler sampler(model, {}, 1);
@@ -85,8 +86,10 @@ TEST(TrainingHoles, OneModelGivesOneAnswer) {
       EXPECT_NEAR(mean_of(samples, i), mean_of(whole, i), kTolerance) << kind << ", samples, " << i;
       EXPECT_NEAR(told[0][2 * i + 1].item<double>(), mean_of(whole, i), kTolerance) << kind << ", marginal, " << i;
       if (i == 0) continue;
-      EXPECT_NEAR(mean_of(with_z(samples), i), mean_of(with_z(whole), i), kTolerance) << kind << ", samples given z, " << i;
-      EXPECT_NEAR(told[1][2 * i + 1].item<double>(), mean_of(with_z(whole), i), kTolerance) << kind << ", given z, " << i;
+      EXPECT_NEAR(mean_of(with_z(samples), i), mean_of(with_z(whole), i), kTolerance)
+          << kind << ", samples given z, " << i;
+      EXPECT_NEAR(told[1][2 * i + 1].item<double>(), mean_of(with_z(whole), i), kTolerance)
+          << kind << ", given z, " << i;
     }
   }
 }
