@@ -231,8 +231,8 @@ std::string Scores::describe() const {
     text += concat("\nstopped there with an error of ", std::setprecision(3), reached.state.error, " nats ",
                    each ? "each" : "of the average", "; ", reached.state.wanted, " was wanted; ",
                    reached.capped ? "request more evaluations to get closer"
-                                  : "a trial took so many for enough, and adding more because of the scores would bias "
-                                    "them; ask for a smaller error to get closer");
+                                  : "the trial that chose so many saw less spread, and adding more because of the "
+                                    "scores would bias them; a smaller --error asks for more");
   return text;
 }
 
