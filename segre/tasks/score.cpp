@@ -246,26 +246,31 @@ std::string compare_with_frequencies(const ScoredSpace& space, const std::string
   // As in a chi-square test, labelings that few samples are expected to have count together.
   constexpr double kFewest = 5.0;
   const auto all_p = space.scores.items.log_p.exp();
+  const auto all_shares = space.frequencies.select(1, 0);
   const auto rare = all_p * static_cast<double>(space.n_samples) < kFewest;
   const auto pooled = [&](const torch::Tensor& x) {
     const auto common = x.masked_select(rare.logical_not());
     return rare.any().item<bool>() ? torch::cat({common, x.masked_select(rare).sum().view(1)}) : common;
   };
   const auto p = pooled(all_p);
-  const auto share = pooled(space.frequencies.select(1, 0));
+  const auto share = pooled(all_shares);
   // A labeling's frequency is a mean of zeros and ones; its spread follows from p even if it never occurred.
   const auto spread = (p.clamp_max(1.0) * (1.0 - p.clamp_max(1.0)) / static_cast<double>(space.n_samples)).sqrt();
   // Leave out labelings whose error is unknown.
   const auto error = pooled((all_p * total_error(space.scores.items)).square()).sqrt();
   const auto known = error.isfinite().nonzero().squeeze(1);
   if (known.numel() == 0) return {};
-  const auto all_sigmas = (p - share) / (spread.square() + error.square()).sqrt();
-  const auto sigmas = all_sigmas.index_select(0, known);
-  std::string text = concat(
-      "against the frequencies of ", space.n_samples, " samples (", sampler, "): total variation ",
-      (0.5 * (p - share).abs().sum()).item<double>(), "; differences in standard errors: rms ", std::setprecision(3),
-      std::sqrt(sigmas.square().mean().item<double>()), ", largest ", sigmas.abs().max().item<double>(),
-      " (sampling alone: rms ", std::sqrt(((p - share) / spread).square().mean().item<double>()), ")");
+  // Labelings of probability 0 that never occur are not off, though their spread is 0, too.
+  const auto in_errors = [&](const torch::Tensor& errors) {
+    return torch::where(p == share, torch::zeros({1}, torch::kFloat64), (p - share) / errors);
+  };
+  const auto sigmas = in_errors((spread.square() + error.square()).sqrt()).index_select(0, known);
+  std::string text =
+      concat("against the frequencies of ", space.n_samples, " samples (", sampler, "): total variation ",
+             (0.5 * (all_p - all_shares).abs().sum()).item<double>(), "; differences in standard errors: rms ",
+             std::setprecision(3), std::sqrt(sigmas.square().mean().item<double>()), ", largest ",
+             sigmas.abs().max().item<double>(), " (sampling alone: rms ",
+             std::sqrt(in_errors(spread).square().mean().item<double>()), ")");
   if (known.numel() < p.numel()) text += concat("; of ", known.numel(), " labelings whose error is known");
   return text;
 }

@@ -145,6 +145,14 @@ TEST_F(CliComplete, ConditionalScoresAddUp) {
   EXPECT_EQ(wrong.exit_code, kBadInput);
 }
 
+// One row has two cells to score, the other three.
+TEST_F(CliComplete, BitsPerVariableAreDividedByTheMeanCount) {
+  write_text(folder_ / "two.csv", "sky,ground,wind\nsun,,no\nrain,wet,yes\n");
+  const auto result = run_program({"likelihood", run(), "--data", source("two.csv") + "?missing=unknown"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out + result.err, "(divided by 2.5 variables)")) << result.out << result.err;
+}
+
 TEST_F(CliComplete, SaysWhatIsWrong) {
   const auto error = [&](const Arguments& more) {
     const auto result = run_program(Arguments{"complete", run()} + more);
