@@ -25,8 +25,9 @@ What is compared, and how far it may be off:
           frequencies, "(missing)" for unknown, unknown for "(missing)". Right answers gave 0.01 to 0.7, those of a
           transformer that had learned little up to 1.3; wrong ones, put in their place, 1.2 to 300 and mostly above 4.
 
-The allowances were set by running some sixty cases, whose largest deviations were four fifths of them. Mistakes cost more: a table is used only if its columns tell at least LEAST_TOLD nats about each other on
-average, which an answer at chance loses.
+The allowances were set by running some sixty cases, whose largest deviations were four fifths of them. Mistakes cost
+more: a table is used only if its columns tell at least LEAST_TOLD nats about each other on average, which an answer at
+chance loses.
 """
 
 import argparse
@@ -300,7 +301,8 @@ class Found:
         return [entry for entry in self.all if not entry[2] <= entry[3]]
 
     def worst(self, unit):
-        return max((e for e in self.all if e[0] == unit), key=lambda e: e[2] / e[3], default=(unit, "nothing", 0.0, 1.0))
+        some = (entry for entry in self.all if entry[0] == unit)
+        return max(some, key=lambda entry: entry[2] / entry[3], default=(unit, "nothing", 0.0, 1.0))
 
 
 class Case:
@@ -389,7 +391,8 @@ class Case:
         errors = FLOW if exact else FLOW + COHERENT
         self.segre("sample", "run", "--count", SAMPLES, "--out", "samples.csv")
         self.frequencies("samples", "samples.csv", self.model.q, errors)
-        self.segre("sample", "run", "--count", SAMPLES, "--sampler", "erasure", "--steps", self.n, "--out", "filled.csv")
+        self.segre("sample", "run", "--count", SAMPLES, "--sampler", "erasure", "--steps", self.n,
+                   "--out", "filled.csv")  # fmt: skip
         self.frequencies("samples by erasure", "filled.csv", self.model.q, 0.0 if exact else COHERENT)
         i = int(self.random.integers(self.n))
         known = np.full(self.n, -1)
@@ -436,7 +439,7 @@ class Case:
         """Answers must be nearer to what is right than to what another reading of holes would give. Networks are off by
         something in every direction, which counts on both sides."""
         answers = [(right, wrong, found) for right, wrong, found in answers if divergence(right, wrong) > 0.01]
-        if not answers or np.mean([divergence(right, wrong) for right, wrong, _ in answers]) < APART or len(answers) < 20:
+        if len(answers) < 20 or np.mean([divergence(right, wrong) for right, wrong, _ in answers]) < APART:
             return
         near, far = (np.mean([divergence(answer[k], answer[2]) for answer in answers]) for k in (0, 1))
         self.found.add("share", what, near / max(far, 1e-9), NEARER)
@@ -469,7 +472,8 @@ class Case:
         self.check_best(mixed, order)
         part = TEST_ROWS // 3
         self.segre("complete", "run", "--data", f"csv:gaps.csv?limit={part}", "--draws", DRAWS, "--out", "part.csv")
-        self.found.true("draws do not depend on later rows", self.read("part.csv") == self.read("draws.csv")[: part * DRAWS])
+        alone, first = self.read("part.csv"), self.read("draws.csv")[: part * DRAWS]
+        self.found.true("draws do not depend on later rows", alone == first)
 
     def check_draws(self, p, known):
         """What is known stays as it is, and draws have the frequencies that --probabilities says."""
@@ -540,9 +544,10 @@ class Case:
 
     def scores(self, *arguments, data="csv:test.csv"):
         """log p and standard error per row; holes are what training makes of them."""
-        self.segre("likelihood", "run", "--data", f"{data}?missing={self.table.missing}", *arguments, "--out", "scores.csv")
+        self.segre("likelihood", "run", "--data", f"{data}?missing={self.table.missing}", *arguments,
+                   "--out", "scores.csv")  # fmt: skip
         lines = self.read("scores.csv")
-        return np.array([float(line["log_p"]) for line in lines]), np.array([float(line["std_error"]) for line in lines])
+        return tuple(np.array([float(line[name]) for line in lines]) for name in ("log_p", "std_error"))
 
     def score(self):
         codes = self.table.codes(self.rows)
@@ -561,8 +566,9 @@ class Case:
             self.found.same("left to right, against all labelings", of_all, whole, 10)
             self.found.same("--only, against all labelings", of_one, part, 10)
         self.chain(of_all, codes)
-        for bound, effort in (("free", ("--times", 256)), ("path", ("--draws", 2, "--items", 16)), ("order", ("--times", 64))):
-            self.estimate(f"--bound {bound}", whole, codes, "--bound", bound, *effort)
+        self.estimate("--bound free", whole, codes, "--bound", "free", "--times", 256)
+        self.estimate("--bound path", whole, codes, "--bound", "path", "--draws", 2, "--items", 16)  # they are slow
+        self.estimate("--bound order", whole, codes, "--bound", "order", "--times", 64)
         self.estimate("--bound free --given", whole - part, codes, "--bound", "free", "--times", 256, "--given", one)
         self.estimate("--bound free --only", part, within, "--bound", "free", "--times", 256, "--only", one)
         # The same rows in another order.
@@ -609,7 +615,8 @@ class Case:
         except ImportError:
             return
         model = segre.load(self.folder / "run")
-        test, gaps = (pd.read_csv(self.folder / name, na_values=[self.table.token]) for name in ("test.csv", "gaps.csv"))
+        test, gaps, train = (pd.read_csv(self.folder / f"{name}.csv", na_values=[self.table.token])
+                             for name in ("test", "gaps", "train"))  # fmt: skip
         p = model.predict(gaps)
         starts = np.concatenate([[0], np.cumsum([len(labels) for labels in self.labels])])
         texts = {cell: [f"{v:.6g}" for v in p[cell[0], starts[cell[1]] : starts[cell[1] + 1]]] for cell in self.p}
@@ -621,14 +628,15 @@ class Case:
         self.found.true("Python: samples", self.same_table(model.sample(SAMPLES), "samples.csv", binned=False))
         self.scores("--bound", "free", "--times", 32)
         scores = model.log_prob(test, evaluations=32, missing=self.table.missing)
-        self.found.true("Python: scores", [f"{v:.10g}" for v in scores] == [line["log_p"] for line in self.read("scores.csv")])
+        texts = [line["log_p"] for line in self.read("scores.csv")]
+        self.found.true("Python: scores", [f"{v:.10g}" for v in scores] == texts)
         if self.seed % 4 == 0:  # it takes as long as the training before
             # Whole numbers stay whole where some are missing, or their labels would be 2.0 and 10.0, sorted as texts.
-            table = pd.read_csv(self.folder / "train.csv", na_values=[self.table.token]).convert_dtypes()
+            table = train.convert_dtypes()
             bins = {column.name: column.bins for column in self.table.columns if column.bins}
             config = {key: eval_key(value) for key, value in (word.split("=", 1) for word in self.config)}
             config["seed"] = self.seed
-            again = segre.fit(table, config=config, missing=self.table.missing, progress=False, **({"bins": bins} if bins else {}))
+            again = segre.fit(table, config=config, missing=self.table.missing, progress=False, bins=bins or None)
             other = again.log_prob(test, evaluations=32, missing=self.table.missing)
             self.found.true("Python: the same model", list(other) == list(scores))
 
@@ -698,7 +706,8 @@ def parse_seeds(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=parse_seeds, default=range(1, 3), metavar="A-B|N", help="default: 2, for 1 and 2")
+    parser.add_argument("--seeds", type=parse_seeds, default=range(1, 3), metavar="A-B|N",
+                        help="default: 2, for 1 and 2")  # fmt: skip
     parser.add_argument("--only", choices=KINDS, action="append", help="only this kind of network")
     parser.add_argument("--build", default=REPOSITORY / "build", type=Path, help="where the program segre is")
     parser.add_argument("--jobs", type=int, default=2, help="cases at a time, each on one thread")
@@ -720,7 +729,7 @@ def main():
             everything += found
     if options.verbose:
         for unit, what in sorted({entry[:2] for entry in everything}):
-            shares = sorted(value / limit if limit else value for u, w, value, limit in everything if (u, w) == (unit, what))
+            shares = sorted(value / limit for u, w, value, limit in everything if (u, w) == (unit, what))
             print(f"{unit:6} {what:55} {len(shares):6} comparisons; of the limit: median {np.median(shares):.3f}, "
                   f"99% {shares[int(0.99 * (len(shares) - 1))]:.3f}, worst {shares[-1]:.3f}")  # fmt: skip
     print(f"{len(cases)} cases, {len(everything)} comparisons, {n_failed} cases failed")

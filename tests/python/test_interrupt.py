@@ -24,8 +24,8 @@ def later(seconds, number=signal.SIGINT):
     threading.Timer(seconds, os.kill, (os.getpid(), number)).start()
 
 def interrupted(work, pause=0.3):
+    start = time.monotonic()  # before the timer starts: this thread may have to wait for the processor
     later(pause)
-    start = time.monotonic()
     try:
         work()
     except KeyboardInterrupt:
