@@ -26,6 +26,9 @@ struct Stopped {
 /// Largest count an option accepts.
 inline constexpr int64_t kMost = 1'000'000'000'000;
 
+/// Width of the paragraphs of a command's help.
+inline constexpr size_t kHelpWidth = 100;
+
 /// Maximum number of sampler steps, as for the key sample.steps: steps are planned in advance.
 inline constexpr int64_t kMostSteps = 1'000'000;
 

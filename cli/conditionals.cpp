@@ -25,7 +25,7 @@ struct ConditionalsArguments {
   std::string checkpoint{};
 };
 
-void write_csv(std::ostream& out, const Space& space, const ConditionalsResult& result) {
+void write_conditionals_csv(std::ostream& out, const Space& space, const ConditionalsResult& result) {
   for (int64_t i = 0; i < space.n_variables(); ++i) out << csv_field(space.variable_name(i)) << ',';
   out << "total_variation,floor,marginal_kl\n" << std::setprecision(6);
   for (const ConditionalCheck& check : result.checks) {
@@ -46,7 +46,7 @@ void conditionals(const ConditionalsArguments& a) {
     return check_conditionals(run, {.samples = a.samples, .patterns = a.patterns, .seed = parse_seed(a.seed)},
                               callbacks);
   });
-  if (file) file->write([&](std::ostream& out) { write_csv(out, run.model.space(), result); });
+  if (file) file->write([&](std::ostream& out) { write_conditionals_csv(out, run.model.space(), result); });
   std::ostream& out = file ? std::cerr : std::cout;
   out << result.checks.size() << " conditionals, " << a.samples << " samples each: total variation " << std::fixed
       << std::setprecision(4) << result.mean << " on average (exact samples: " << result.floor << "), " << result.worst

@@ -45,7 +45,7 @@ JointTable weather() {
   return make_joint_table(space, labelings, p / p.sum());
 }
 
-void write_table(const fs::path& file, const Space& space, const torch::Tensor& labels, const torch::Tensor& hole) {
+void write_demo_table(const fs::path& file, const Space& space, const torch::Tensor& labels, const torch::Tensor& hole) {
   write_file_whole(file, [&](std::ostream& out) {
     for (int64_t i = 0; i < space.n_variables(); ++i) out << (i > 0 ? "," : "") << space.variable_name(i);
     for (int64_t k = 0; k < labels.size(0); ++k)
@@ -72,7 +72,7 @@ void show_table_with_holes(Page& page, const fs::path& out, double seconds, uint
   const auto u = fill_uniform(torch::empty({kRows, joint.space.n_variables()}), {seed, Purpose::known_cells}, 0);
   const auto hole = u < kHoles;
   const fs::path file = out / "weather.csv";
-  write_table(file, joint.space, labels, hole);
+  write_demo_table(file, joint.space, labels, hole);
 
   const std::string data = "csv:" + file.string() + "?missing=unknown";
   const auto source = open_source(data);

@@ -32,8 +32,6 @@ struct OodArguments {
   std::string checkpoint{};
 };
 
-constexpr size_t kHelpWidth = 100;
-
 void ood(const OodArguments& arguments, const std::shared_ptr<Ranks>& ranks) {
   const fs::path plotly = plotly_file();
   std::optional<NewOutputFolder> out;

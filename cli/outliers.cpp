@@ -32,8 +32,6 @@ struct OutliersArguments {
   std::string checkpoint{};
 };
 
-constexpr size_t kHelpWidth = 100;
-
 void outliers(const OutliersArguments& a, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
   if (command.count("--error") > 0 && !(a.error > 0.0))
     fail_input("--error ", a.error, ": expected nats above 0, such as 0.1");

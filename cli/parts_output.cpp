@@ -19,7 +19,7 @@ std::string name_of_part(int64_t first) {
   return name.str();
 }
 
-void write_table(const fs::path& folder, const Space& space, const torch::Tensor& labels, int64_t first,
+void write_part(const fs::path& folder, const Space& space, const torch::Tensor& labels, int64_t first,
                  const std::optional<RandomStream>& numbers) {
   std::optional<BinValues> values;
   if (numbers) values = {*numbers, static_cast<uint64_t>(first)};
@@ -55,7 +55,7 @@ void PartsOutput::write(const Space& space, const std::function<void(const Add&)
     const fs::path folder = broadcast_text(*ranks_, made.string());
     auto parts = torch::empty({0, 2}, torch::kInt64);
     fill([&](const torch::Tensor& labels, int64_t first) {
-      maps ? write_label_maps(folder, space, labels, first) : write_table(folder, space, labels, first, numbers);
+      maps ? write_label_maps(folder, space, labels, first) : write_part(folder, space, labels, first, numbers);
       parts = torch::cat({parts, torch::tensor({{first, labels.size(0)}}, torch::kInt64)});
     });
     const auto all = ranks_->gather(parts);  // when everyone has written

@@ -58,7 +58,7 @@ void apply_options(const SampleArguments& arguments, Experiment& experiment) {
 }
 
 // Prints time, evaluations and, if known, total variation.
-void report(const SampleRunResult& result, const LoadedRun& run, int64_t n_samples) {
+void report_samples(const SampleRunResult& result, const LoadedRun& run, int64_t n_samples) {
   const auto count = static_cast<double>(n_samples);
   const SampleOptions& options = run.experiment.sample;
   const double share =
@@ -134,7 +134,7 @@ void sample(const SampleArguments& arguments, const CLI::App& command, const std
   const auto given = arguments.given.empty() ? torch::Tensor() : parse_labels(space, arguments.given, "--given");
   std::optional<RandomStream> numbers;
   if (arguments.numbers) numbers = RandomStream(seed, Purpose::bin_values);
-  report(output.fill(run, seed, arguments.count, given, numbers), run, arguments.count);
+  report_samples(output.fill(run, seed, arguments.count, given, numbers), run, arguments.count);
 }
 
 }  // namespace

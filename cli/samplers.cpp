@@ -41,7 +41,7 @@ std::optional<LabelSummary> summarise_data(const std::string& name, const Space&
   return summarise_labels(space, chosen_items(*source, kMostDataItems));
 }
 
-void write_csv(const fs::path& path, const QualityTable& table) {
+void write_quality_csv(const fs::path& path, const QualityTable& table) {
   write_file_whole(path, [&](std::ostream& out) {
     const auto line = [&](const std::vector<std::string>& fields) {
       for (size_t k = 0; k < fields.size(); ++k) out << (k > 0 ? "," : "") << csv_field(fields[k]);
@@ -78,7 +78,7 @@ void compare(const SamplersArguments& arguments) {
       [&](const WorkCallbacks& callbacks) { return measure_samplers(flow_of(run.model), options, callbacks); });
   const LabelSummary* held_out = data ? &*data : nullptr;
   const QualityTable table = quality_table(quality, held_out);
-  write_csv(out.path() / "samplers.csv", table);
+  write_quality_csv(out.path() / "samplers.csv", table);
   sampler_page(quality, held_out,
                {.run = arguments.run,
                 .reference_steps = arguments.reference_steps,

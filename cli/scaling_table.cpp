@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kLine = 106;  // characters after the first column of `segre describe`
 
 std::string ms(double seconds) { return plain_digits(1e3 * seconds, 3); }
-std::string percent(double share) { return fixed(100.0 * share, 1) + "%"; }
+std::string one_decimal(double share) { return fixed(100.0 * share, 1) + "%"; }
 std::string bytes(double count) { return format_bytes(static_cast<int64_t>(count)); }
 
 // A paragraph whose first line starts with `name`, the others below its text.
@@ -35,7 +35,7 @@ void print_row(std::ostream& out, const std::vector<std::string>& cells) {
 void print_row(std::ostream& out, const ScalingRow& row) {
   print_row(out, {std::to_string(row.ranks), std::to_string(row.items), ms(row.compute), ms(row.in_node),
                   ms(row.between_nodes), ms(row.exposed), ms(row.step), plain_digits(row.items_per_second, 3),
-                  percent(row.strong), percent(row.weak), bytes(row.memory), name_of(row.bound)});
+                  one_decimal(row.strong), one_decimal(row.weak), bytes(row.memory), name_of(row.bound)});
 }
 
 // As --assume takes them.

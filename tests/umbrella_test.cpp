@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace segre {
+namespace segre::umbrella_test {
 namespace {
 
 TEST(Umbrella, GivesAllThatSamplingAndScoringNeed) {
@@ -16,4 +16,4 @@ TEST(Umbrella, GivesAllThatSamplingAndScoringNeed) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::umbrella_test

@@ -19,7 +19,7 @@ constexpr size_t kSlots = 64;
 constexpr size_t kMostBytes = 4096;  // PATH_MAX of Linux
 constexpr int kTries = 100;          // another thread may still add files to a folder that is being removed
 
-enum State : int { kFree, kBeingSet, kSet };
+enum SlotState : int { kFree, kBeingSet, kSet };
 
 // Plain memory and lock-free atomics: a signal handler may read it at any time.
 struct Slot {

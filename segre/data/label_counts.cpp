@@ -5,7 +5,7 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kValuesAtOnce = 1 << 22;  // labels counted at once
+constexpr int64_t kCountedAtOnce = 1 << 22;  // labels counted at once
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void for_some_items(const DataSource& source, int64_t most, int64_t at_once,
 torch::Tensor count_labels(const DataSource& source, int64_t most) {
   const Space& space = source.space();
   auto counts = torch::zeros({space.n_coordinates()}, torch::kInt64);
-  for_some_items(source, most, std::max<int64_t>(1, kValuesAtOnce / space.n_variables()),
+  for_some_items(source, most, std::max<int64_t>(1, kCountedAtOnce / space.n_variables()),
                  [&](const torch::Tensor& labels) { counts += count_labels(space, labels); });
   return counts;
 }

@@ -14,9 +14,9 @@ constexpr int64_t kSparse = 32;
 constexpr int64_t kMostVariables = int64_t{1} << 24;  // counts of matches stay exact in float32
 
 // How distances are computed for a space.
-class Metric {
+class HammingMetric {
  public:
-  Metric(const Space& space, torch::Device device) : space_(space), device_(device) {
+  HammingMetric(const Space& space, torch::Device device) : space_(space), device_(device) {
     if (space.n_variables() > kMostVariables)
       fail_input("distances are computed for at most ", kMostVariables, " variables, found: ", space.describe());
     binary_ = space.is_uniform() && space.max_labels() == 2;
@@ -65,7 +65,7 @@ Neighbours nearest_items(const Space& space, const torch::Tensor& items, const t
                          torch::Device device) {
   const int64_t N = among.size(0);
   if (k < 1 || k > N) fail_input("cannot find the nearest ", k, " of ", N, " items");
-  const Metric metric(space, device);
+  const HammingMetric metric(space, device);
   const int64_t step = std::min(metric.rows(), int64_t{1024});
   std::vector<torch::Tensor> found;
   for (int64_t first = 0; first < items.size(0); first += step) {

@@ -10,7 +10,7 @@ namespace {
 
 using torch::indexing::Slice;
 
-constexpr int64_t kBlockFloats = int64_t{1} << 25;  // of indicators at a time: 128 MB
+constexpr int64_t kIndicatorFloats = int64_t{1} << 25;  // of indicators at a time: 128 MB
 constexpr int64_t kMostItems = int64_t{1} << 24;    // counts stay exact in float32
 constexpr double kTestLevel = 0.95;
 
@@ -102,7 +102,7 @@ FrequencyComparison compare_frequencies(const Space& space, const torch::Tensor&
                   {},
                   {},
                   {}};
-  const int64_t block = std::max<int64_t>(1, kBlockFloats / (N + M));
+  const int64_t block = std::max<int64_t>(1, kIndicatorFloats / (N + M));
   for (int64_t first = 0; first < space.n_coordinates(); first += block) {
     const int64_t count = std::min(block, space.n_coordinates() - first);
     add_block(running, groups, indicators(space, labels, first, count), static_cast<double>(N), static_cast<double>(M));

@@ -9,11 +9,11 @@ namespace segre {
 
 namespace {
 
-constexpr int64_t kMostLabelings = int64_t{1} << 62;
+constexpr int64_t kMostCountable = int64_t{1} << 62;
 
 }  // namespace
 
-bool LabelingCounts::serves(const Space& space) { return space.n_labelings(kMostLabelings) <= kMostLabelings; }
+bool LabelingCounts::serves(const Space& space) { return space.n_labelings(kMostCountable) <= kMostCountable; }
 
 LabelingCounts::LabelingCounts(const Space& space) : space_(space) {
   if (!serves(space)) fail_input("the ", space.describe(), " has too many labelings to count");

@@ -11,7 +11,7 @@ namespace segre {
 namespace {
 
 constexpr double kLookSeconds = 1.0;             // how often losses are fetched for the progress line
-constexpr int64_t kMostSteps = 100'000'000'000;  // maximum under a time limit, below the maximum of train.steps
+constexpr int64_t kMostTimedSteps = 100'000'000'000;  // maximum under a time limit, below the maximum of train.steps
 constexpr int64_t kLogEvery = 50;                // steps per line of metrics
 constexpr int64_t kPictureEvery = 4;             // validations
 // An evaluation costs a third of an item's training; sampling and validation are allowed half as much again.
@@ -22,7 +22,7 @@ static_assert(kLogEvery <= Trainer::kLossRing);
 
 // The most steps under a time limit: a network that is counted, not trained, needs no more than its config says.
 int64_t most_steps(const Experiment& experiment) {
-  return is_counted(experiment) ? experiment.train.steps : kMostSteps;
+  return is_counted(experiment) ? experiment.train.steps : kMostTimedSteps;
 }
 
 int64_t steps_to_come(const Experiment& experiment, const Trainer& trainer, const Pace& pace, const TrainClock& clock) {

@@ -4,7 +4,7 @@ namespace segre {
 namespace {
 
 // Extrapolates the field linearly in t from its last two values.
-StepPlan plan_steps(const Path& /*path*/, const std::vector<double>& times) {
+StepPlan plan_two_step(const Path& /*path*/, const std::vector<double>& times) {
   StepPlan plan;
   if (times.size() > 1) plan.push_back(runge_kutta_step(StepKind::heun, times[0], times[1]));
   for (size_t k = 1; k + 1 < times.size(); ++k) {
@@ -21,7 +21,7 @@ StepPlan plan_steps(const Path& /*path*/, const std::vector<double>& times) {
 }  // namespace
 
 SamplerKind adams_bashforth_kind() {
-  return {.name = "ab2", .help = "two-step Adams-Bashforth", .order = 2, .plan = plan_steps};
+  return {.name = "ab2", .help = "two-step Adams-Bashforth", .order = 2, .plan = plan_two_step};
 }
 
 }  // namespace segre

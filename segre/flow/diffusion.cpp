@@ -8,7 +8,7 @@ namespace {
 // The stochastic process with the flow's marginals: m = (a/s^2) v with the clock gamma = (a/s)^2 has dm = D dgamma +
 // dB, so m' = m + (gamma' - gamma) D + sqrt(gamma' - gamma) noise. Its likelihood is the simulation-free bound. It
 // starts from m = 0; only the network sees v at t = 0.
-StepPlan plan_steps(const Path& path, const std::vector<double>& times) {
+StepPlan plan_diffusion(const Path& path, const std::vector<double>& times) {
   StepPlan plan;
   for (size_t k = 0; k + 1 < times.size(); ++k) {
     const auto from = path.at(times[k]);
@@ -29,7 +29,7 @@ StepPlan plan_steps(const Path& path, const std::vector<double>& times) {
 SamplerKind diffusion_kind() {
   return {.name = "sde",
           .help = "stochastic, with the flow's marginals",
-          .plan = plan_steps,
+          .plan = plan_diffusion,
           .make = {},
           .deterministic = false};
 }

@@ -11,7 +11,7 @@ double sigma(const Path& path, double t) {
 
 // With x = v/s and sigma = a/s the flow is dx/dsigma = D; extrapolates D linearly in sigma from its last two values.
 // The pull (s'/s) v, stiff near the end, is exact.
-StepPlan plan_steps(const Path& path, const std::vector<double>& times) {
+StepPlan plan_multistep(const Path& path, const std::vector<double>& times) {
   StepPlan plan;
   for (size_t k = 0; k + 1 < times.size(); ++k) {
     PlannedStep step = straight_step(path, times[k], times[k + 1]);
@@ -30,7 +30,7 @@ StepPlan plan_steps(const Path& path, const std::vector<double>& times) {
 }  // namespace
 
 SamplerKind multistep_kind() {
-  return {.name = "multistep", .help = "second order in the endpoint form", .order = 2, .plan = plan_steps};
+  return {.name = "multistep", .help = "second order in the endpoint form", .order = 2, .plan = plan_multistep};
 }
 
 }  // namespace segre

@@ -9,9 +9,9 @@ namespace segre {
 namespace {
 
 #ifdef SEGRE_FUZZ
-constexpr size_t kBuffer = 64;  // so that small files are read in several parts
+constexpr size_t kReadAtOnce = 64;  // so that small files are read in several parts
 #else
-constexpr size_t kBuffer = size_t{1} << 20;
+constexpr size_t kReadAtOnce = size_t{1} << 20;
 #endif
 constexpr size_t kLongestRow = size_t{64} << 20;  // a longer one is an unclosed quote, or not a table
 
@@ -30,7 +30,7 @@ CsvReader::CsvReader(const std::filesystem::path& path, const CsvFormat& format)
 
 void CsvReader::find_delimiter() {
   const std::string likely =
-      likely_delimiters(std::string_view(buffer_).substr(at_), /*is_whole_file=*/buffer_.size() < kBuffer);
+      likely_delimiters(std::string_view(buffer_).substr(at_), /*is_whole_file=*/buffer_.size() < kReadAtOnce);
   format_.delimiter = likely.front();
   if (likely.size() == 1) return;
   std::string names;
@@ -54,8 +54,8 @@ int CsvReader::peek() {
     if (row_.size() + ends_.size() > kLongestRow)
       fail_input(name(), ":", row_line_, ": a row of more than ", kLongestRow >> 20,
                  " MiB, a line of a table was expected; is a quote never closed?");
-    buffer_.resize(kBuffer);
-    buffer_.resize(bytes_.read(buffer_.data(), kBuffer));
+    buffer_.resize(kReadAtOnce);
+    buffer_.resize(bytes_.read(buffer_.data(), kReadAtOnce));
     at_ = 0;
     if (buffer_.empty()) return kEnd;
   }

@@ -12,9 +12,9 @@ namespace segre {
 namespace {
 
 #ifdef SEGRE_FUZZ
-constexpr size_t kBuffer = 512;  // so that small files are read in several parts
+constexpr size_t kInflatedAtOnce = 512;  // so that small files are read in several parts
 #else
-constexpr size_t kBuffer = size_t{1} << 18;
+constexpr size_t kInflatedAtOnce = size_t{1} << 18;
 #endif
 constexpr int kGzipWindow = 15 + 16;  // largest window, gzip headers only
 
@@ -22,7 +22,7 @@ constexpr int kGzipWindow = 15 + 16;  // largest window, gzip headers only
 
 struct ByteReader::Inflater {
   z_stream stream{};
-  std::vector<char> input = std::vector<char>(kBuffer);
+  std::vector<char> input = std::vector<char>(kInflatedAtOnce);
   bool in_member = true;  // a member has begun but not ended
   int64_t taken = 0;      // compressed bytes
   int64_t given = 0;      // expanded bytes
@@ -67,7 +67,7 @@ size_t ByteReader::read_inflated(char* into, size_t count) {
   size_t done = 0;
   while (done < count) {
     if (z.stream.avail_in == 0) {
-      z.stream.avail_in = static_cast<uInt>(read_raw(z.input.data(), kBuffer));
+      z.stream.avail_in = static_cast<uInt>(read_raw(z.input.data(), kInflatedAtOnce));
       z.stream.next_in = reinterpret_cast<Bytef*>(z.input.data());
       z.taken += z.stream.avail_in;
       if (z.stream.avail_in == 0 && z.in_member) fail_input(name_, ": the gzip stream is cut short");
@@ -77,7 +77,7 @@ size_t ByteReader::read_inflated(char* into, size_t count) {
       inflateReset(&z.stream);
       z.in_member = true;
     }
-    const auto room = static_cast<uInt>(std::min(count - done, kBuffer));
+    const auto room = static_cast<uInt>(std::min(count - done, kInflatedAtOnce));
     z.stream.next_out = reinterpret_cast<Bytef*>(into + done);
     z.stream.avail_out = room;
     const int state = inflate(&z.stream, Z_NO_FLUSH);
@@ -99,7 +99,7 @@ std::string ByteReader::read_rest() {
   std::string text;
   for (size_t end = 0;;) {
     // Grows with what the file contains, never with what a header claims.
-    const size_t step = std::max(kBuffer, end / 2);
+    const size_t step = std::max(kInflatedAtOnce, end / 2);
     text.resize(end + step);
     const size_t found = read(text.data() + end, step);
     end += found;

@@ -87,7 +87,7 @@ std::string summary_event(double wall_time, int64_t step, const Message& value) 
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-std::string host_name() {
+std::string writer_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
   return name.data();
@@ -96,7 +96,7 @@ std::string host_name() {
 // An unused name in the directory. TensorBoard reads the files of a directory in order of their names, so the time
 // comes first.
 fs::path free_name(const fs::path& directory) {
-  const auto stem = concat("events.out.tfevents.", static_cast<int64_t>(now()), ".", host_name(), ".", ::getpid(), ".");
+  const auto stem = concat("events.out.tfevents.", static_cast<int64_t>(now()), ".", writer_name(), ".", ::getpid(), ".");
   std::error_code ignored;
   for (int number = 0;; ++number)
     if (fs::path file = directory / concat(stem, number); !fs::exists(file, ignored)) return file;

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxLayers = 1024;
 
 // Weights, biases, norms and time features.
-double count_parameters(const Space& space, const NetOptions& options) {
+double count_mlp_parameters(const Space& space, const NetOptions& options) {
   const auto S = static_cast<double>(space.n_coordinates());
   const MlpOptions& own = options.of<MlpOptions>();
   if (own.hidden.size() > kMaxLayers)
@@ -28,7 +28,7 @@ double count_parameters(const Space& space, const NetOptions& options) {
   return count;
 }
 
-void declare_keys(ConfigSchema& schema, NetOptions& options) {
+void declare_mlp_keys(ConfigSchema& schema, NetOptions& options) {
   auto& own = options.of<MlpOptions>();
   schema.integers("net.hidden", &own.hidden, {1, 65536}, Later::fixed, "widths of the hidden layers (mlp)");
   schema.flag("net.batch_norm", &own.batch_norm, Later::fixed, "batch normalisation before each dense layer (mlp)");
@@ -96,8 +96,8 @@ NetKind mlp_kind() {
           .help = "dense layers",
           .make = [](const Space& space, const NetOptions& options,
                      uint64_t seed) { return std::make_shared<MlpField>(space, options, seed); },
-          .declare = declare_keys,
-          .count = count_parameters,
+          .declare = declare_mlp_keys,
+          .count = count_mlp_parameters,
           .describe =
               [](const NetOptions& options) {
                 const size_t n_hidden = options.of<MlpOptions>().hidden.size();

@@ -13,14 +13,14 @@
 namespace segre {
 namespace {
 
-void declare_keys(ConfigSchema& schema, NetOptions& options) {
+void declare_residual_keys(ConfigSchema& schema, NetOptions& options) {
   auto& own = options.of<ResidualOptions>();
   schema.integer("net.blocks", &own.blocks, {1, 256}, Later::fixed, "residual blocks (residual)");
   schema.integer("net.block_width", &own.width, {4, 65536}, Later::fixed, "width of the blocks (residual)");
   schema.flag("net.tree", &own.tree, Later::fixed, "start from the message of a Chow-Liu tree (residual)");
 }
 
-double count_parameters(const Space& space, const NetOptions& options) {
+double count_residual_parameters(const Space& space, const NetOptions& options) {
   const auto& own = options.of<ResidualOptions>();
   const auto S = static_cast<double>(space.n_coordinates());
   const auto d = static_cast<double>(own.width);
@@ -110,8 +110,8 @@ NetKind residual_kind() {
           .help = "dense residual blocks, for tables and model.form = \"evidence\"",
           .make = [](const Space& space, const NetOptions& options,
                      uint64_t seed) { return std::make_shared<ResidualField>(space, options, seed); },
-          .declare = declare_keys,
-          .count = count_parameters,
+          .declare = declare_residual_keys,
+          .count = count_residual_parameters,
           .describe =
               [](const NetOptions& options) {
                 const auto& own = options.of<ResidualOptions>();

@@ -23,7 +23,7 @@ constexpr double kLongestTurn = 1e4;  // positions after which the slowest rotat
 // Two thirds of four times the width, as the gate needs three matrices instead of two; a multiple of 8.
 int64_t hidden_of(int64_t width) { return std::max<int64_t>(8, width * 8 / 3 / 8 * 8); }
 
-void declare_keys(ConfigSchema& schema, NetOptions& options) {
+void declare_transformer_keys(ConfigSchema& schema, NetOptions& options) {
   auto& own = options.of<TransformerOptions>();
   schema.integer("net.layers", &own.layers, {1, 256}, Later::fixed, "layers (transformer)");
   schema.integer("net.width", &own.width, {8, 2048}, Later::fixed, "numbers per token, a multiple of 8 (transformer)");
@@ -46,7 +46,7 @@ FieldReads reads_of(const Space& space) {
 }
 
 // In float64, since a network may be described that no memory holds.
-double count_parameters(const Space& space, const NetOptions& options) {
+double count_transformer_parameters(const Space& space, const NetOptions& options) {
   const auto& own = options.of<TransformerOptions>();
   const auto d = static_cast<double>(own.width);
   const auto c = static_cast<double>(space.max_labels());
@@ -67,7 +67,7 @@ int64_t activations_of(const Space& space, const TransformerOptions& own) {
 NetCost cost_of(const Space& space, const NetOptions& options) {
   constexpr double kMostNumbers = 0x1p60;  // more than any memory holds, but an integer still
   const auto& own = options.of<TransformerOptions>();
-  NetCost cost{.n_parameters = static_cast<int64_t>(std::min(count_parameters(space, options), kMostNumbers)),
+  NetCost cost{.n_parameters = static_cast<int64_t>(std::min(count_transformer_parameters(space, options), kMostNumbers)),
                .n_saved = activations_of(space, own)};
   const auto n = static_cast<double>(space.n_variables());
   const auto d = static_cast<double>(own.width);
@@ -298,8 +298,8 @@ NetKind transformer_kind() {
           .help = "attention between variables, for tables and sequences and model.form = \"evidence\"",
           .make = [](const Space& space, const NetOptions& options,
                      uint64_t seed) { return std::make_shared<TransformerField>(space, options, seed); },
-          .declare = declare_keys,
-          .count = count_parameters,
+          .declare = declare_transformer_keys,
+          .count = count_transformer_parameters,
           .outline = outline_of,
           .describe =
               [](const NetOptions& options) {

@@ -11,7 +11,7 @@
 namespace segre {
 namespace {
 
-void declare_keys(ConfigSchema& schema, NetOptions& options) {
+void declare_unet_keys(ConfigSchema& schema, NetOptions& options) {
   auto& own = options.of<UNetOptions>();
   schema.integer("net.channels", &own.channels, {1, 4096}, Later::fixed, "channels at full resolution (unet)");
   schema.integers("net.channel_mult", &own.channel_mult, {1, 64}, Later::fixed, "factor on channels per level (unet)");
@@ -259,7 +259,7 @@ NetKind unet_kind() {
           .help = "convolutions and attention, for images",
           .make = [](const Space& space, const NetOptions& options,
                      uint64_t seed) { return std::make_shared<UNetField>(space, options.of<UNetOptions>(), seed); },
-          .declare = declare_keys,
+          .declare = declare_unet_keys,
           .count =
               [](const Space& space, const NetOptions& options) {
                 return static_cast<double>(cost_of(plan_unet(space, options.of<UNetOptions>())).n_parameters);

@@ -13,8 +13,6 @@
 namespace segre {
 namespace {
 
-constexpr int kScoreDigits = 9;  // in a CSV; finer than the noise of any score
-
 const char* const kColumns[] = {"rank", "item",      "place",         "score", "std_error",  "percentile",  "column",
                                 "pair", "pair_seen", "pair_expected", "nats",  "nats_error", "independent", "outside"};
 

@@ -11,8 +11,6 @@
 namespace segre {
 namespace {
 
-constexpr int kScoreDigits = 9;  // in a CSV; finer than the noise of any score
-
 void write_rows(std::ostream& out, const char* set, const ScoredItems& items) {
   for (int64_t k = 0; k < items.nats.numel(); ++k) {
     out << set << ',' << items.numbers[k].item<int64_t>() << ',' << items.std_error[k].item<double>();

@@ -6,6 +6,9 @@
 
 namespace segre {
 
+/// Digits of a score in a CSV; finer than the noise of any score.
+inline constexpr int kScoreDigits = 9;
+
 /// Items of one source with everything computed for them.
 struct ScoredItems {
   std::string source;         ///< as named by the user

@@ -11,7 +11,7 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kFirstTimes = 32;
+constexpr int64_t kFirstSurpriseTimes = 32;
 constexpr double kTableError = 0.1;       // of a label's surprise
 constexpr double kNatsBesideError = 0.5;  // of a table's nats, which are not used for ranking
 constexpr double kOtherError = 1.0;       // of the nats of images and sequences, which are much larger
@@ -37,7 +37,7 @@ std::string account_of(const torch::Tensor& spent, const torch::Tensor& error, d
 
 EachScores bound_of(const OutlierOptions& options, const LoadedRun& run, const torch::Tensor& labels, double error,
                     const WorkCallbacks& callbacks) {
-  const FreeOptions free{.times = options.times > 0 ? std::min(options.times, kFirstTimes) : kFirstTimes,
+  const FreeOptions free{.times = options.times > 0 ? std::min(options.times, kFirstSurpriseTimes) : kFirstSurpriseTimes,
                          .seed = options.seed};
   return score_each(flow_of(run.model), run.times, free, labels, {.error = error, .most = options.times},
                     callbacks.for_work("scoring"), run.ranks);

@@ -3,7 +3,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::cache_test {
 namespace {
 
 TEST(CliCache, TwoProcessesMakeOneAndBothUseIt) {
@@ -35,4 +35,4 @@ TEST(CliCache, IsExplainedWithTheSources) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::cache_test

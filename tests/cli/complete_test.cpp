@@ -8,7 +8,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::complete_test {
 namespace {
 
 using test::Arguments;
@@ -184,4 +184,4 @@ TEST_F(CliComplete, WarnsIfTheModelWasNeverToldLabels) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::complete_test

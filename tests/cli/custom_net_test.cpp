@@ -7,7 +7,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::custom_net_test {
 namespace {
 
 using test::contains;
@@ -44,4 +44,4 @@ TEST(CliCustomNet, CannotBeAskedFor) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::custom_net_test

@@ -8,7 +8,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::data_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,4 +102,4 @@ TEST(CliData, FetchFromAMirrorThatIsNotThereFailsAndLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::data_test

@@ -4,7 +4,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::describe_test {
 namespace {
 
 using test::Arguments;
@@ -108,4 +108,4 @@ TEST(CliDescribe, ARunNeedsNoData) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::describe_test

@@ -8,7 +8,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::evaluate_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -164,4 +164,4 @@ TEST(CliEvaluateImages, MirroredTrainingImagesAreSearchedToo) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::evaluate_test

@@ -7,7 +7,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::hostile_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,4 +133,4 @@ TEST_F(CliHostileRun, LabelsWithLineEndsMakeNoMessageOfSeveralLines) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::hostile_test

@@ -8,7 +8,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::kept_text_test {
 namespace {
 
 using test::Arguments;
@@ -119,4 +119,4 @@ TEST_F(CliKeptText, TextAfterAClosingQuoteIsRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::kept_text_test

@@ -6,7 +6,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::likelihood_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -166,4 +166,4 @@ TEST_F(CliLikelihood, ConvergenceWritesItsCurve) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::likelihood_test

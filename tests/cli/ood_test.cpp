@@ -8,7 +8,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::ood_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,4 +133,4 @@ TEST(CliOodUsage, TheHelpSaysWhyRawLikelihoodMisleads) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::ood_test

@@ -15,7 +15,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::out_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -181,4 +181,4 @@ TEST_F(CliOut, ASignalToADemoEndsItAfterSaving) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::out_test

@@ -8,7 +8,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::outliers_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -169,4 +169,4 @@ TEST_F(CliOutliers, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::outliers_test

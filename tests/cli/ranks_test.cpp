@@ -6,7 +6,7 @@
 #include "tests/support/launched.h"
 #include "tests/support/messages.h"
 
-namespace segre {
+namespace segre::ranks_test {
 namespace {
 
 using test::Arguments;
@@ -143,4 +143,4 @@ TEST_F(CliRanks, DoctorHasALineForEach) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::ranks_test

@@ -12,7 +12,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::sample_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -301,4 +301,4 @@ TEST(CliSampleUsage, ADirectoryThatIsNoRunIsRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::sample_test

@@ -5,7 +5,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::samplers_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,4 +59,4 @@ TEST(CliSamplers, DataOfAnotherKindAreRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::samplers_test

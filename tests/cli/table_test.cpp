@@ -6,7 +6,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::table_test {
 namespace {
 
 using test::Arguments;
@@ -165,4 +165,4 @@ TEST_F(CliTable, NumbersNeedBinsAndATable) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::table_test

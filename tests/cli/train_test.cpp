@@ -10,7 +10,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::train_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -411,4 +411,4 @@ TEST(CliTrain, ASecondSignalEndsAtOnce) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::train_test

@@ -3,7 +3,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::unused_options_test {
 namespace {
 
 using test::Arguments;
@@ -33,4 +33,4 @@ TEST(CliUnusedOptions, ConvergenceNamesTheOptionAndTheChoice) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::unused_options_test

@@ -9,7 +9,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
-namespace segre {
+namespace segre::usage_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -180,4 +180,4 @@ TEST(CliUsage, TheShippedListOfKeysIsWhatKeysPrints) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::usage_test

@@ -3,7 +3,7 @@
 #include "segre/config/option_set.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::kinds_test {
 namespace {
 
 struct Red {
@@ -64,4 +64,4 @@ TEST(Kinds, AKeyChoosesAmongThem) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::kinds_test

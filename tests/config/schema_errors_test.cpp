@@ -3,7 +3,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::schema_errors_test {
 namespace {
 
 using test::Bound;
@@ -203,4 +203,4 @@ TEST(ConfigSchemaErrors, OfSeveralLinesSetTakesAllAsOneText) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::schema_errors_test

@@ -5,7 +5,7 @@
 #include "tests/config/bound.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::schema_test {
 namespace {
 
 using test::Bound;
@@ -196,4 +196,4 @@ TEST(ConfigSchema, TheLargestAndTheSmallestNumbersReadBackToo) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::schema_test

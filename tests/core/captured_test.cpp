@@ -8,7 +8,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::captured_test {
 namespace {
 
 using Tensors = Captured::Tensors;
@@ -158,4 +158,4 @@ TEST(Captured, ACaptureThatFailsLeavesTheDeviceUsable_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::captured_test

@@ -12,7 +12,7 @@
 #include "segre/io/output.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::cleanup_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -103,4 +103,4 @@ TEST(Interrupt, ASignalThatIsIgnoredStaysIgnored) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::cleanup_test

@@ -3,7 +3,7 @@
 #include "segre/core/error.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::device_test {
 namespace {
 
 using test::input_error;
@@ -25,4 +25,4 @@ TEST(ParseDevice, ABuildWithoutCudaSaysHowToGetOne) {
 #endif
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::device_test

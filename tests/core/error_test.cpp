@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace segre {
+namespace segre::error_test {
 namespace {
 
 TEST(Errors, ConcatStreamsAllParts) {
@@ -49,4 +49,4 @@ TEST(Errors, TheMiddleOfAVeryLongMessageIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::error_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::json_number_test {
 namespace {
 
 using test::input_error;
@@ -34,4 +34,4 @@ TEST(JsonNumber, WhatIsNotOneIsShown) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::json_number_test

@@ -11,7 +11,7 @@
 #include "tests/support/stand_in_gpus.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::launch_test {
 namespace {
 
 using test::StandInGpus;
@@ -107,4 +107,4 @@ TEST(LaunchOn, TheSecondGpuGivesTheNumbersOfTheFirst_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::launch_test

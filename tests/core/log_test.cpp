@@ -5,7 +5,7 @@
 #include <iostream>
 #include <sstream>
 
-namespace segre {
+namespace segre::log_test {
 namespace {
 
 TEST(Log, GoesWhereItIsSentAndElseNowhere) {
@@ -36,4 +36,4 @@ TEST(Log, LinesAreRedrawnOnlyWhereTheProgramSaysSo) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::log_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::memory_test {
 namespace {
 
 constexpr int64_t kExbibyte = int64_t{1} << 60;
@@ -68,4 +68,4 @@ TEST(Memory, AvailableOnTheGpuIsLessThanItHas_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::memory_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace segre {
+namespace segre::moment_test {
 namespace {
 
 // Seconds as printed by `date -u -d ... +%s`.
@@ -38,4 +38,4 @@ TEST(Moment, IsWrittenAsItIsRead) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::moment_test

@@ -10,7 +10,7 @@
 #include "segre/core/torch.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::parallel_test {
 namespace {
 
 TEST(ParallelFor, CoversTheRangeOnceInPartsOfTheGrain) {
@@ -112,4 +112,4 @@ TEST(ParallelFor, ServesSeveralCallersAtOnce) {
 TEST(Threads, AreAtLeastOne) { EXPECT_THROW(set_threads(0), std::exception); }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::parallel_test

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace segre::philox {
+namespace segre::philox::philox_test {
 namespace {
 
 // Known answers published with Random123 (kat_vectors, philox4x32 with 10 rounds). Its counter words are
@@ -69,4 +69,4 @@ TEST(Philox, NormalPairIsFiniteAtTheExtremes) {
 }
 
 }  // namespace
-}  // namespace segre::philox
+}  // namespace segre::philox::philox_test

@@ -7,7 +7,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::rng_test {
 namespace {
 
 const RandomStream kStream{42, Purpose::training_noise};
@@ -169,4 +169,4 @@ TEST(Rng, TheFirstIndexMayLieInMemoryOfTheDevice_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::rng_test

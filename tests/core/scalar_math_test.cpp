@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace segre::scalar_math {
+namespace segre::scalar_math::scalar_math_test {
 namespace {
 
 TEST(ScalarMath, ExpHoldsItsRelativeErrorOnItsWholeRange) {
@@ -72,4 +72,4 @@ TEST(ScalarMath, SineAndCosineOfFullTurnsHoldTheirError) {
 }
 
 }  // namespace
-}  // namespace segre::scalar_math
+}  // namespace segre::scalar_math::scalar_math_test

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace segre {
+namespace segre::sha256_test {
 namespace {
 
 std::string sum_of(const std::string& text, Sha256::Way way = Sha256::Way::fastest) {
@@ -44,4 +44,4 @@ TEST(Sha256, PiecesGiveWhatTheWholeGives) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::sha256_test

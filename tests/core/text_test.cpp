@@ -2,7 +2,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::text_test {
 namespace {
 
 using Pieces = std::vector<std::string>;
@@ -56,4 +56,4 @@ TEST(PlainDigits, HaveNoExponent) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::text_test

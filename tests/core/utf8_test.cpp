@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace segre {
+namespace segre::utf8_test {
 namespace {
 
 constexpr size_t kNone = std::string_view::npos;
@@ -46,4 +46,4 @@ TEST(Utf8, MessagesShowAnyTextOnOneShortLine) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::utf8_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/heard_log.h"
 
-namespace segre {
+namespace segre::work_display_test {
 namespace {
 
 using test::HeardLog;
@@ -58,4 +58,4 @@ TEST(WorkDisplay, IsSilentForTenSecondsWhereLinesStay) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::work_display_test

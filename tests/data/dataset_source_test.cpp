@@ -4,7 +4,7 @@
 
 // Sources of items in memory.
 
-namespace segre {
+namespace segre::dataset_source_test {
 namespace {
 
 using test::input_error;
@@ -154,4 +154,4 @@ TEST(DatasetSource, WhatIsNoDatasetIsRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::dataset_source_test

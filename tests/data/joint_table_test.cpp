@@ -10,7 +10,7 @@
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::joint_table_test {
 namespace {
 
 using test::input_error;
@@ -226,4 +226,4 @@ TEST(JointSampler, ItemsDoNotDependOnTheBatchTheyAreDrawnIn) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::joint_table_test

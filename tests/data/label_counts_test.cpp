@@ -9,7 +9,7 @@
 #include "segre/net/tree_fit.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::label_counts_test {
 namespace {
 
 constexpr int64_t kYears = 3;
@@ -78,4 +78,4 @@ TEST(LabelCounts, NetworksStartFromTheWholeOfASortedFile) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::label_counts_test

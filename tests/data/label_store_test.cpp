@@ -3,7 +3,7 @@
 #include "segre/io/mapped_rows.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::label_store_test {
 namespace {
 
 constexpr int64_t kRows = 5000;
@@ -79,4 +79,4 @@ TEST(LabelStore, TheTensorOfALargeOneIsMapped) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::label_store_test

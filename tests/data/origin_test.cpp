@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace segre {
+namespace segre::origin_test {
 namespace {
 
 ItemNumbers numbers_of(const std::vector<int64_t>& values) {
@@ -61,4 +61,4 @@ TEST(Origin, ChosenItemsKeepTheirPlaces) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::origin_test

@@ -8,7 +8,7 @@
 
 // Items that are not in memory, and those left when some are held out.
 
-namespace segre {
+namespace segre::rest_source_test {
 namespace {
 
 using test::input_error;
@@ -139,4 +139,4 @@ TEST(RestSource, MovesToADeviceLikeAnyOther) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::rest_source_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/messages.h"
 
-namespace segre {
+namespace segre::shuffle_test {
 namespace {
 
 const RandomStream kRandom(7, Purpose::training_data);
@@ -88,4 +88,4 @@ TEST(Shuffle, NeighboursAreParted) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::shuffle_test

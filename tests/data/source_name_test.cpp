@@ -2,7 +2,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::source_name_test {
 namespace {
 
 using test::input_error;
@@ -112,4 +112,4 @@ TEST(SourceName, AnUnknownOptionNamesTheNearestAndAll) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::source_name_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/datasets.h"
 
-namespace segre {
+namespace segre::split_test {
 namespace {
 
 const Space kSpace = Space::uniform(Layout::image, {2, 3}, 5);
@@ -97,4 +97,4 @@ TEST(Split, PartsAreOfTheSameKind) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::split_test

@@ -4,7 +4,7 @@
 #include "segre/read/readers.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::summary_test {
 namespace {
 
 TEST(Summary, ColumnsTellTheirCommonLabelAndWhatIsMissing) {
@@ -51,4 +51,4 @@ TEST(Summary, WideTablesHaveNoListOfColumns) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::summary_test

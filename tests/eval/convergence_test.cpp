@@ -4,7 +4,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::convergence_test {
 namespace {
 
 TEST(Convergence, MeasuresTheDistanceToTheMeanOfAllDrawsCorrectedForTheSharedOnes) {
@@ -48,4 +48,4 @@ TEST(Convergence, ASingleItemHasAnErrorAndNoSpread) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::convergence_test

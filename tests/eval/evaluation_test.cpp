@@ -9,7 +9,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::evaluation_test {
 namespace {
 
 using test::contains;
@@ -173,4 +173,4 @@ TEST(Evaluation, RefusesItemsThatAreNotOfTheSpace) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::evaluation_test

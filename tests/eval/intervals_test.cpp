@@ -5,7 +5,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::intervals_test {
 namespace {
 
 constexpr int kRepeats = 1000;
@@ -196,4 +196,4 @@ TEST(Intervals, RefuseFewerThanTwoValues) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::intervals_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::neighbours_test {
 namespace {
 
 // All distances by loops, then sorted by distance and row.
@@ -108,4 +108,4 @@ TEST(Memorisation, PlantedCopiesAreFound) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::neighbours_test

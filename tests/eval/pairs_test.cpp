@@ -4,7 +4,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::pairs_test {
 namespace {
 
 std::set<std::pair<int64_t, int64_t>> listed(const PairFamily& pairs) {
@@ -93,4 +93,4 @@ TEST(Dependence, IsTheDistanceToTheProductOfTheMargins) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::pairs_test

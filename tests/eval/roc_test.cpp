@@ -7,7 +7,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::roc_test {
 namespace {
 
 using Scores = std::vector<double>;
@@ -212,4 +212,4 @@ TEST(Roc, TheIntervalHoldsTheTruthAsOftenAsItSays) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::roc_test

@@ -9,7 +9,7 @@
 #include "tests/support/samplers.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::sampler_quality_test {
 namespace {
 
 TEST(LabelSummary, CountsWhatCanBeCountedByHand) {
@@ -150,4 +150,4 @@ TEST(SamplerQuality, EverySamplerIsMeasuredFromFourToTwoHundredEvaluations) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::sampler_quality_test

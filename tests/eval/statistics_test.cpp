@@ -5,7 +5,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/statistics.h"
 
-namespace segre {
+namespace segre::statistics_test {
 namespace {
 
 constexpr double kRounding = 1e-12;
@@ -147,4 +147,4 @@ TEST(ImageStatistics, CountForegroundAndBoundary) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::statistics_test

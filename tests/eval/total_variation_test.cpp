@@ -6,7 +6,7 @@
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::total_variation_test {
 namespace {
 
 using test::kSigmas;
@@ -131,4 +131,4 @@ TEST(LabelingCounts, RefusesLabelingsOfAnotherSpace) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::total_variation_test

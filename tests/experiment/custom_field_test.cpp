@@ -6,7 +6,7 @@
 #include "tests/experiment/trained.h"
 #include "tests/support/messages.h"
 
-namespace segre {
+namespace segre::custom_field_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -128,4 +128,4 @@ TEST(CustomField, IsExportedWithItsName) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::custom_field_test

@@ -7,7 +7,7 @@
 #include "segre/sources/source_kinds.h"
 #include "tests/support/datasets.h"
 
-namespace segre {
+namespace segre::data_fingerprint_test {
 namespace {
 
 using test::ScratchFolder;
@@ -106,4 +106,4 @@ TEST(DataFingerprint, CountsItemsAndHeldOutOnesAndReadsBack) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::data_fingerprint_test

@@ -12,7 +12,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::experiment_test {
 namespace {
 
 using test::input_error;
@@ -226,4 +226,4 @@ TEST(Experiment, EveryConfigThatIsShippedParses) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::experiment_test

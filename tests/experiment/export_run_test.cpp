@@ -10,7 +10,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::export_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -99,4 +99,4 @@ TEST(ExportRun, AnExportCannotBeTrainedOn) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::export_run_test

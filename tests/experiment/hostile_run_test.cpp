@@ -6,7 +6,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::hostile_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,4 +39,4 @@ TEST(HostileRun, NumbersThatAreNoneAreNamed) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::hostile_run_test

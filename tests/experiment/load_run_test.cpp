@@ -9,7 +9,7 @@
 #include "tests/experiment/trained.h"
 #include "tests/support/messages.h"
 
-namespace segre {
+namespace segre::load_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -398,4 +398,4 @@ TEST(StepInName, IsTheNumberOrNothing) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::load_run_test

@@ -5,7 +5,7 @@
 #include "segre/net/unet.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::machine_test {
 namespace {
 
 // The networks of measured_speeds(), in its order.
@@ -98,4 +98,4 @@ TEST(Machine, EveryAssumptionIsAKey) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::machine_test

@@ -5,7 +5,7 @@
 
 #include "tests/experiment/trained.h"
 
-namespace segre {
+namespace segre::patience_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,4 +110,4 @@ TEST(Patience, IsRenewedIfAFinishedRunIsToGoOn) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::patience_test

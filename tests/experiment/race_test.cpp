@@ -9,7 +9,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::race_test {
 namespace {
 
 // A recipe with a network so small that a step takes no time.
@@ -53,4 +53,4 @@ TEST(Race, NeedsHeldOutItems) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::race_test

@@ -12,7 +12,7 @@
 
 // recipe_for gives a working recipe for any data.
 
-namespace segre {
+namespace segre::recipe_test {
 namespace {
 
 Space image(int64_t height, int64_t width, int64_t n_labels = 2) {
@@ -232,4 +232,4 @@ TEST(ComputeType, WhileTrainingFollowsTheDevice) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::recipe_test

@@ -3,7 +3,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::resolve_test {
 namespace {
 
 using test::ScratchFolder;
@@ -44,4 +44,4 @@ TEST(Resolve, SaysWhatItChose) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::resolve_test

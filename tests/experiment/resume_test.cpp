@@ -10,7 +10,7 @@
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"
 
-namespace segre {
+namespace segre::resume_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -381,4 +381,4 @@ TEST(Resume, AStepBeyondWhatItsFolderSaysIsRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::resume_test

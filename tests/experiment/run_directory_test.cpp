@@ -13,7 +13,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::run_directory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -229,4 +229,4 @@ TEST(RunDirectory, AFileInItsPlaceIsNamed) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::run_directory_test

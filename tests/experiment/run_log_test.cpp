@@ -7,7 +7,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::run_log_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,4 +130,4 @@ TEST(RunLog, WithoutTheRequestPicturesGoNowhere) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::run_log_test

@@ -2,7 +2,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::scaling_plan_test {
 namespace {
 
 constexpr double kRounding = 1e-12;  // relative, of a few float64 operations
@@ -174,4 +174,4 @@ TEST(ScalingPlan, AStepOfAnExperimentIsDividedIntoItsItems) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::scaling_plan_test

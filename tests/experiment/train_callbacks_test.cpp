@@ -10,7 +10,7 @@
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"
 
-namespace segre {
+namespace segre::train_callbacks_test {
 namespace {
 
 using test::ScratchFolder;
@@ -148,4 +148,4 @@ TEST(TrainCallbacks, SignalsAreLeftToTheProgramUnlessAskedFor) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::train_callbacks_test

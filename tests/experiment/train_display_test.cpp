@@ -7,7 +7,7 @@
 #include "tests/experiment/tiny.h"
 #include "tests/support/heard_log.h"
 
-namespace segre {
+namespace segre::train_display_test {
 namespace {
 
 using test::HeardLog;
@@ -104,4 +104,4 @@ TEST(TrainDisplay, SaysThatNothingWasLeftToDo) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::train_display_test

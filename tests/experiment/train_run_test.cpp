@@ -17,7 +17,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::train_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -309,4 +309,4 @@ TEST(TrainRun, OurRecipeLearnsTheCoupledPair_Slow) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::train_run_test

@@ -13,7 +13,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::training_data_test {
 namespace {
 
 using test::input_error;
@@ -252,4 +252,4 @@ TEST(TrainingData, ValidationDataWithOtherLabelCountsAreRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::training_data_test

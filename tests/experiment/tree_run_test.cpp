@@ -5,7 +5,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::tree_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -108,4 +108,4 @@ TEST(TreeRun, ParentsThatFormNoTreeAreRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::tree_run_test

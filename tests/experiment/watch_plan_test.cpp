@@ -2,7 +2,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::watch_plan_test {
 namespace {
 
 // Evaluations spent, as a share of what the steps cost: three evaluations per item.
@@ -56,4 +56,4 @@ TEST(WatchPlan, OnlyImagesHavePictures) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::watch_plan_test

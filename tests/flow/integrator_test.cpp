@@ -11,7 +11,7 @@
 #include "tests/support/samplers.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::integrator_test {
 namespace {
 
 using test::max_difference;
@@ -284,4 +284,4 @@ TEST(Diffusion, StepsAndSamplesHaveNoiseOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::integrator_test

@@ -7,7 +7,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::sampler_kinds_test {
 namespace {
 
 using test::max_difference;
@@ -160,4 +160,4 @@ TEST(SamplerKinds, UnknownNamesAreAnsweredWithTheKnownOnes) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::sampler_kinds_test

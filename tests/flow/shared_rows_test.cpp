@@ -3,7 +3,7 @@
 #include "tests/support/support.h"
 #include "tests/support/thread_ranks.h"
 
-namespace segre {
+namespace segre::shared_rows_test {
 namespace {
 
 using test::as_ranks;
@@ -47,4 +47,4 @@ TEST(SharedRows, LabelsKeepTheirMarks) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::shared_rows_test

@@ -10,7 +10,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::generated_test {
 namespace {
 
 std::unique_ptr<DataSource> open(const std::string& text) {
@@ -177,4 +177,4 @@ TEST(Streets, AnySizeFromEightWorks) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::generated_test

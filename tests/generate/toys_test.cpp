@@ -6,7 +6,7 @@
 #include "segre/eval/total_variation.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::toys_test {
 namespace {
 
 // Centres of the grid's cells as x and y on [-1, 1], as a table's two variables number them.
@@ -101,4 +101,4 @@ TEST(Toys, TheNoiseFloorOfAMillionSamplesIsKnown) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::toys_test

@@ -5,7 +5,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::append_file_test {
 namespace {
 
 using test::any_error;
@@ -36,4 +36,4 @@ TEST(AppendFile, WhatAFullDiskCutsShortIsTakenBack) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::append_file_test

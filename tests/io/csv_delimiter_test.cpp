@@ -4,7 +4,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::csv_delimiter_test {
 namespace {
 
 using test::input_error;
@@ -68,4 +68,4 @@ TEST(CsvDelimiter, IsFoundBehindAByteOrderMark) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::csv_delimiter_test

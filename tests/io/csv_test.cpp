@@ -8,7 +8,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::csv_test {
 namespace {
 
 using test::input_error;
@@ -283,4 +283,4 @@ TEST(LabelsCsv, RefusesLabelsThatHaveNoName) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::csv_test

@@ -10,7 +10,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::fetch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -195,4 +195,4 @@ TEST(Fetch, TheNextMirrorIsTriedAndAllAreNamedWhereNoneHasIt) {
 #endif  // SEGRE_FETCH
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::fetch_test

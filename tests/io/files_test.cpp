@@ -13,7 +13,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -310,4 +310,4 @@ TEST(WriteDirectoryWhole, NamesAParentThatIsAFile) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::files_test

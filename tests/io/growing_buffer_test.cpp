@@ -6,7 +6,7 @@
 #include "segre/io/mapped_rows.h"
 #include "tests/support/mapped.h"
 
-namespace segre {
+namespace segre::growing_buffer_test {
 namespace {
 
 constexpr int64_t kMany = 100'000;
@@ -101,4 +101,4 @@ TEST(LargeTensor, ConvertsMappedOnesAsTensorsConvert) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::growing_buffer_test

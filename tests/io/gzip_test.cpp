@@ -4,7 +4,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::gzip_test {
 namespace {
 
 using test::gzip_bytes;
@@ -101,4 +101,4 @@ TEST(Gzip, MissingFilesAndFoldersAreNamed) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::gzip_test

@@ -9,7 +9,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::lock_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,4 +85,4 @@ TEST(ProcessLock, AFolderThatCannotBeWrittenIsNamed) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::lock_test

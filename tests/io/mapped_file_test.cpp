@@ -4,7 +4,7 @@
 #include "tests/support/mapped.h"
 #include "tests/support/messages.h"
 
-namespace segre {
+namespace segre::mapped_file_test {
 namespace {
 
 using test::any_error;
@@ -143,4 +143,4 @@ TEST(MappedRows, TakeNoMemoryWhateverTheFileHolds) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::mapped_file_test

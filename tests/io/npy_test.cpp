@@ -6,7 +6,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::npy_test {
 namespace {
 
 constexpr size_t kPreamble = 10;   // magic, version, header length
@@ -173,4 +173,4 @@ TEST(Npy, RefusesLabelsThatDoNotFitTheHeader) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::npy_test

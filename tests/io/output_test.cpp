@@ -9,7 +9,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::output_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -154,4 +154,4 @@ TEST(Output, AFolderThatIsGoneIsNamed) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::output_test

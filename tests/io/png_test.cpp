@@ -6,7 +6,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::png_test {
 namespace {
 
 using Kind = PngImage::Kind;
@@ -153,4 +153,4 @@ TEST(Png, ALabelWithoutAColourIsNotWritten) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::png_test

@@ -6,7 +6,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::safetensors_test {
 namespace {
 
 using test::contains;
@@ -183,4 +183,4 @@ TEST(Safetensors, ANameWithALineEndIsShownOnOneLine) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::safetensors_test

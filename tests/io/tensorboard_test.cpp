@@ -10,7 +10,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::tensorboard_test {
 namespace {
 
 using test::any_error;
@@ -206,4 +206,4 @@ TEST(TensorBoard, ADirectoryThatCannotBeMadeIsNamed) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::tensorboard_test

@@ -5,7 +5,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::zip_test {
 namespace {
 
 using test::input_error;
@@ -138,4 +138,4 @@ TEST(Zip, ManyEntriesAreListedInLittleTime) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::zip_test

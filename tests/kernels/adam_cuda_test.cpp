@@ -3,7 +3,7 @@
 #include "segre/kernels/adam_kernel.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::adam_cuda_test {
 namespace {
 
 using test::max_difference;
@@ -86,4 +86,4 @@ TEST(AdamCuda, SumsTheSquaresOfAllGradients_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::adam_cuda_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre::kernels {
+namespace segre::kernels::adam_kernel_test {
 namespace {
 
 using test::max_difference;
@@ -81,4 +81,4 @@ TEST(AdamKernel, ZeroGradientsMoveNothing) {
 }
 
 }  // namespace
-}  // namespace segre::kernels
+}  // namespace segre::kernels::adam_kernel_test

@@ -3,7 +3,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre::kernels {
+namespace segre::kernels::bias_test {
 namespace {
 
 using test::max_difference;
@@ -94,4 +94,4 @@ TEST(Bias, CudaSumsOfManyRowsAreTheSameBitsEveryTime_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre::kernels
+}  // namespace segre::kernels::bias_test

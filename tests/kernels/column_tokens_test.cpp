@@ -5,7 +5,7 @@
 #include "tests/support/exact.h"
 #include "tests/support/support.h"
 
-namespace segre::kernels {
+namespace segre::kernels::column_tokens_test {
 namespace {
 
 using test::exact;
@@ -210,4 +210,4 @@ TEST(ColumnTokens, WhatTheKernelsDoNotSupportIsRefused_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre::kernels
+}  // namespace segre::kernels::column_tokens_test

@@ -5,7 +5,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::copy_each_test {
 namespace {
 
 using test::noise;
@@ -48,4 +48,4 @@ TEST(CopyEach, CopiesAndConvertsAsPlainCopiesDo_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::copy_each_test

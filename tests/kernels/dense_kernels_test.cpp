@@ -3,7 +3,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre::kernels {
+namespace segre::kernels::dense_kernels_test {
 namespace {
 
 using test::max_difference;
@@ -66,4 +66,4 @@ TEST(DenseKernels, SumsDoNotDependOnTheNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace segre::kernels
+}  // namespace segre::kernels::dense_kernels_test

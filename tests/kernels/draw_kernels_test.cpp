@@ -8,7 +8,7 @@
 #include "segre/train/time_law.h"
 #include "tests/support/reference.h"
 
-namespace segre::kernels {
+namespace segre::kernels::draw_kernels_test {
 namespace {
 
 using test::max_difference;
@@ -198,4 +198,4 @@ TEST(DrawEvidence, PlacesMustBeExactInFloat32_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre::kernels
+}  // namespace segre::kernels::draw_kernels_test

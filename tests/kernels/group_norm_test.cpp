@@ -6,7 +6,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre::kernels {
+namespace segre::kernels::group_norm_test {
 namespace {
 
 using test::max_difference;
@@ -306,4 +306,4 @@ TEST(GroupNorm, CudaKeepsTheDigitsOfASmallVariance_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre::kernels
+}  // namespace segre::kernels::group_norm_test

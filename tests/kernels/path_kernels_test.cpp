@@ -18,7 +18,7 @@
 
 // Every fused loop compared with its plain twin in float64, on rows around the width of a vector register.
 
-namespace segre::kernels {
+namespace segre::kernels::path_kernels_test {
 namespace {
 
 using test::max_difference;
@@ -507,4 +507,4 @@ TEST(PathKernels, CudaKernelsOfMixedSpacesCanBeCaptured_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre::kernels
+}  // namespace segre::kernels::path_kernels_test

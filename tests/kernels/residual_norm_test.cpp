@@ -7,7 +7,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre::kernels {
+namespace segre::kernels::residual_norm_test {
 namespace {
 
 using test::exact;
@@ -330,4 +330,4 @@ TEST(Gate, CudaEqualsThePlainTwinBothWays_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre::kernels
+}  // namespace segre::kernels::residual_norm_test

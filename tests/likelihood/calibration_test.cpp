@@ -10,7 +10,7 @@
 #include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::calibration_test {
 namespace {
 
 constexpr int64_t kSeeds = 200;
@@ -146,4 +146,4 @@ TEST(Calibration, Direct) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::calibration_test

@@ -17,7 +17,7 @@
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::conditional_test {
 namespace {
 
 // Six binary variables, and one variable each with 2, 3, 5 and 7 labels.
@@ -311,4 +311,4 @@ TEST(Oracle, ImpossibleEvidenceIsRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::conditional_test

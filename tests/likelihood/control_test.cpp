@@ -11,7 +11,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/statistics.h"
 
-namespace segre {
+namespace segre::control_test {
 namespace {
 
 double error_of_mean(const ItemScores& scores) {
@@ -99,4 +99,4 @@ TEST(FreeBoundControl, IsUnbiasedForAnyNetwork) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::control_test

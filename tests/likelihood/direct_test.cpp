@@ -8,7 +8,7 @@
 #include "segre/sample/sampler.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::direct_test {
 namespace {
 
 Flow flow_with(const Space& space, const StateFunction& endpoint) {
@@ -57,4 +57,4 @@ TEST(DirectSimulation, KnowsThatItsProbabilitiesSumToOne) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::direct_test

@@ -5,7 +5,7 @@
 #include "segre/likelihood/summary.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::distinct_test {
 namespace {
 
 torch::Tensor doubles(const std::vector<double>& values) { return torch::tensor(values, torch::kFloat64); }
@@ -87,4 +87,4 @@ TEST(ScoreSummary, TheSumOfProbabilitiesKnowsThatNoisyLogarithmsLeanUp) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::distinct_test

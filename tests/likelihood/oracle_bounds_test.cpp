@@ -17,7 +17,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/statistics.h"
 
-namespace segre {
+namespace segre::oracle_bounds_test {
 namespace {
 
 // The spaces of the oracle table: six binary variables, three with four labels, one mixed.
@@ -246,4 +246,4 @@ TEST(OracleBounds, ImpossibleMeansAreNotReportedAsBounds) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::oracle_bounds_test

@@ -8,7 +8,7 @@
 #include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::refine_test {
 namespace {
 
 struct Setting {
@@ -162,4 +162,4 @@ TEST(Refine, TellsHowFarItIs) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::refine_test

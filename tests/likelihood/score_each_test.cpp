@@ -5,7 +5,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::score_each_test {
 namespace {
 
 struct Setting {
@@ -63,4 +63,4 @@ TEST(ScoreEach, LaterRoundsHaveNoiseOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::score_each_test

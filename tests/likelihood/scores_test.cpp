@@ -9,7 +9,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::scores_test {
 namespace {
 
 // A small UNet without zero weights at its end, in float32.
@@ -153,4 +153,4 @@ TEST(FreeBound, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::scores_test

@@ -6,7 +6,7 @@
 #include "segre/simplex/tangent.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::trace_test {
 namespace {
 
 // An MLP on a small mixed table, in float64, with noise of this size added to its weights.
@@ -167,4 +167,4 @@ TEST(Quadrature, IntegratesPolynomialsAndTellsItsError) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::trace_test

@@ -9,7 +9,7 @@
 
 // What a network is shown besides its point: the evidence, and how strong it is.
 
-namespace segre {
+namespace segre::field_input_test {
 namespace {
 
 using test::both_paths;
@@ -293,4 +293,4 @@ TEST(FieldInput, ReachesTheNetworkWithWhatIsKnownAndTheItemsNumber) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::field_input_test

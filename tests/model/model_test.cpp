@@ -13,7 +13,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::model_test {
 namespace {
 
 using test::both_paths;
@@ -343,4 +343,4 @@ TEST(Model, SaysWhatANetworkOfAnotherShapeGave) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::model_test

@@ -16,7 +16,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::network_conditionals_test {
 namespace {
 
 constexpr int64_t kRows = 256;
@@ -189,4 +189,4 @@ TEST(NetworkConditionals, ExcludedLabelsAreNeverDrawn) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::network_conditionals_test

@@ -2,7 +2,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::bias_test {
 namespace {
 
 using test::max_difference;
@@ -42,4 +42,4 @@ TEST(AddBias, OtherTypesKeepTheirType) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::bias_test

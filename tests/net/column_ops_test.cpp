@@ -4,7 +4,7 @@
 #include "tests/net/evidence_input.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::column_ops_test {
 namespace {
 
 using test::max_difference;
@@ -92,4 +92,4 @@ TEST(ColumnOps, AGradientOfTheInputIsThatOfTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::column_ops_test

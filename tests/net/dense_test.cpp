@@ -2,7 +2,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::dense_test {
 namespace {
 
 using test::max_difference;
@@ -58,4 +58,4 @@ TEST(Dense, WorksWithoutGradients) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::dense_test

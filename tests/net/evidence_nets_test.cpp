@@ -11,7 +11,7 @@
 
 // What residual networks and transformers have in common.
 
-namespace segre {
+namespace segre::evidence_nets_test {
 namespace {
 
 using test::max_difference;
@@ -358,4 +358,4 @@ TEST(EvidenceNets, CudaInShorterTypesAgreesWithTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::evidence_nets_test

@@ -16,7 +16,7 @@
 
 // What every network must do.
 
-namespace segre {
+namespace segre::field_test {
 namespace {
 
 using test::max_difference;
@@ -175,4 +175,4 @@ TEST(Field, ANetworkLargerThanTheMemoryIsRefusedBeforeItIsMade) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::field_test

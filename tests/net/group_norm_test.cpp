@@ -3,7 +3,7 @@
 #include "segre/kernels/group_norm.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::group_norm_test {
 namespace {
 
 using test::max_difference;
@@ -86,4 +86,4 @@ TEST(GroupNormLayer, CudaAgreesWithTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::group_norm_test

@@ -6,7 +6,7 @@
 #include "segre/simplex/lift.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::latent_class_test {
 namespace {
 
 using test::labels_of;
@@ -115,4 +115,4 @@ TEST(LatentClass, StaysFiniteForDecidedLabels) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::latent_class_test

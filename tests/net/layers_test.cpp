@@ -5,7 +5,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::layers_test {
 namespace {
 
 TEST(Layers, TimeFeaturesAreSinesThenCosines) {
@@ -41,4 +41,4 @@ TEST(Layers, UniformWeightsFillTheirInterval) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::layers_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::linear_test {
 namespace {
 
 using test::noise;
@@ -50,4 +50,4 @@ TEST(Linear, IsTheMatrixTimesThePointPlusTheTimeRows) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::linear_test

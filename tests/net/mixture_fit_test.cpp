@@ -5,7 +5,7 @@
 #include "segre/simplex/lift.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::mixture_fit_test {
 namespace {
 
 // Ten variables with 2 or 3 labels, more than a LatentClassField leaves to training alone.
@@ -102,4 +102,4 @@ TEST(MixtureFit, IsWhereAMixtureStarts) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::mixture_fit_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::mlp_test {
 namespace {
 
 using test::max_difference;
@@ -147,4 +147,4 @@ TEST(Mlp, WithoutHiddenLayersItIsAffine) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::mlp_test

@@ -5,7 +5,7 @@
 #include "segre/net/unet.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::outline_test {
 namespace {
 
 void expect_like_the_field(const Space& space, const NetOptions& options) {
@@ -65,4 +65,4 @@ TEST(Outline, RefusesWhatTheNetworkRefuses) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::outline_test

@@ -8,7 +8,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::residual_test {
 namespace {
 
 using test::named;
@@ -152,4 +152,4 @@ TEST(Residual, GradientsOnATreeEqualFiniteDifferences) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::residual_test

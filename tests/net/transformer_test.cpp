@@ -5,7 +5,7 @@
 #include "tests/net/evidence_input.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::transformer_test {
 namespace {
 
 using test::max_difference;
@@ -322,4 +322,4 @@ TEST(Transformer, SaysWhatItIs) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::transformer_test

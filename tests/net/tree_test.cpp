@@ -9,7 +9,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/statistics.h"
 
-namespace segre {
+namespace segre::tree_test {
 namespace {
 
 using test::labels_of;
@@ -360,4 +360,4 @@ TEST(Tree, CudaAgreesWithTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::tree_test

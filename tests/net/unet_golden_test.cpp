@@ -16,7 +16,7 @@
 // The UNet compared with tensors of the public implementation; tests/golden/make_unet_golden.py describes such files
 // and makes them. SEGRE_GOLDEN names more files, separated by colons.
 
-namespace segre {
+namespace segre::unet_golden_test {
 namespace {
 
 // Relative to the largest value of each tensor. A float32 rounds by 6e-8; a number here is the end of some twenty sums
@@ -177,4 +177,4 @@ TEST(UNetGolden, EachItemIsWorkedOnAlone) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::unet_golden_test

@@ -7,7 +7,7 @@
 #include "segre/net/unet.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::unet_plan_test {
 namespace {
 
 // The two networks of the paper's appendix. Parameters and FLOPs are those of the public implementation with these
@@ -99,4 +99,4 @@ TEST(UNetPlan, CountsOfTheLargestNetworkDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::unet_plan_test

@@ -6,7 +6,7 @@
 
 // What the comparison with another implementation (unet_golden_test.cpp) does not cover.
 
-namespace segre {
+namespace segre::unet_test {
 namespace {
 
 using test::max_difference;
@@ -115,4 +115,4 @@ TEST(UNet, OnlyConvolutionsAndAttentionBecomeShorter) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::unet_test

@@ -5,7 +5,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::complexity_test {
 namespace {
 
 constexpr double kRidgeError = 1e-4;  // the fit's ridge of 1e-6, times the condition of a few hundred items
@@ -94,4 +94,4 @@ TEST(ComplexityFit, NeedsMoreItemsThanUnknowns) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::complexity_test

@@ -7,7 +7,7 @@
 #include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::label_surprise_test {
 namespace {
 
 // Two binary variables that agree nine times out of ten, and a third that is independent.
@@ -120,4 +120,4 @@ TEST(LabelSurprise, TheLargestIsNamed) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::label_surprise_test

@@ -8,7 +8,7 @@
 #include "tests/support/datasets.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::measures_test {
 namespace {
 
 constexpr double kRounding = 1e-10;
@@ -131,4 +131,4 @@ TEST(Measures, BoundaryIsCountedBetweenNeighbours) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::measures_test

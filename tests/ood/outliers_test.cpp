@@ -5,7 +5,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::outliers_test {
 namespace {
 
 using test::contains;
@@ -124,4 +124,4 @@ TEST(Outliers, AnOrderThatIsNoiseIsCalledSo) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::outliers_test

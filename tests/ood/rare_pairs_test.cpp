@@ -2,7 +2,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::rare_pairs_test {
 namespace {
 
 // 90 rows: labels 0 and 1 of the first two columns never pair, the third is 0 throughout or splits each group in three.
@@ -41,4 +41,4 @@ TEST(RarePairs, OneThatChanceExplainsIsNone) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::rare_pairs_test

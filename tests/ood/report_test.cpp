@@ -6,7 +6,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::report_test {
 namespace {
 
 using test::contains;
@@ -132,4 +132,4 @@ TEST(OutsideTable, WordsInTheLastColumnStandToTheLeft) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::report_test

@@ -9,7 +9,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::scores_test {
 namespace {
 
 using test::contains;
@@ -232,4 +232,4 @@ TEST(OutsideScores, RefusesItemsThatAreNotOfTheSpaceOrHaveNoNats) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::scores_test

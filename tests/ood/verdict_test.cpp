@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace segre {
+namespace segre::verdict_test {
 namespace {
 
 ScoreResult result(ScoreFamily family, const std::string& name, double auroc, const Estimate& lead = {0.0, 0.0, 0.0}) {
@@ -96,4 +96,4 @@ TEST(Verdict, AScoreThatGuessesIsCalledSo) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::verdict_test

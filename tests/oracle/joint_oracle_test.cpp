@@ -6,7 +6,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::joint_oracle_test {
 namespace {
 
 using test::both_paths;
@@ -131,4 +131,4 @@ TEST(JointOracle, VelocityOnCudaEqualsTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::joint_oracle_test

@@ -9,7 +9,7 @@
 
 // The oracle's velocity, divergence and density belong together: they satisfy the continuity equation.
 
-namespace segre {
+namespace segre::oracle_flow_test {
 namespace {
 
 using test::both_paths;
@@ -107,4 +107,4 @@ TEST(OracleFlow, FlowCarriesNoiseToTheDistribution) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::oracle_flow_test

@@ -8,7 +8,7 @@
 
 // With the exact flow the path proposal's bound has no gap.
 
-namespace segre {
+namespace segre::path_bound_test {
 namespace {
 
 constexpr double kExactLogP = -3.7877;
@@ -103,4 +103,4 @@ TEST(PathBound, WeightsAreTheirDefinition) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::path_bound_test

@@ -6,7 +6,7 @@
 #include "segre/space/blocks.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::decision_time_test {
 namespace {
 
 using test::both_paths;
@@ -82,4 +82,4 @@ TEST(DecisionTime, AtTheDefaultErrorNothingIsMisreadInALargeDraw) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::decision_time_test

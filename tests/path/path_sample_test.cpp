@@ -7,7 +7,7 @@
 #include "segre/simplex/tangent.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::path_sample_test {
 namespace {
 
 using test::both_paths;
@@ -138,4 +138,4 @@ TEST(PathSample, CudaEqualsTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::path_sample_test

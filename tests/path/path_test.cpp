@@ -9,7 +9,7 @@
 #include "segre/simplex/tangent.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::path_test {
 namespace {
 
 using test::both_paths;
@@ -156,4 +156,4 @@ TEST(Path, RefusesParametersOutOfRange) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::path_test

@@ -2,7 +2,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::time_density_test {
 namespace {
 
 TEST(TimeDensity, IsADensity) {
@@ -30,4 +30,4 @@ TEST(TimeDensity, CutAndContinuedStaysADensity) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::time_density_test

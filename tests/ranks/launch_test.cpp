@@ -5,7 +5,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::launch_test {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -152,4 +152,4 @@ TEST(Launch, MpirunOnSeveralMachinesNeedsAPlaceToMeet) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::launch_test

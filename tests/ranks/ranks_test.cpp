@@ -4,7 +4,7 @@
 #include "tests/support/support.h"
 #include "tests/support/thread_ranks.h"
 
-namespace segre {
+namespace segre::ranks_test {
 namespace {
 
 using test::as_ranks;
@@ -70,4 +70,4 @@ TEST(Ranks, TheFirstFailureOfAnyEndsAll) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::ranks_test

@@ -14,7 +14,7 @@
 #include "tests/experiment/trained.h"
 #include "tests/support/thread_ranks.h"
 
-namespace segre {
+namespace segre::tasks_test {
 namespace {
 
 using test::as_ranks;
@@ -314,4 +314,4 @@ TEST_F(TasksOverRanks, SamplesAreEvaluatedByTheFirst) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::tasks_test

@@ -14,7 +14,7 @@
 #include "tests/support/full_disk.h"
 #include "tests/support/launched.h"
 
-namespace segre {
+namespace segre::train_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -261,4 +261,4 @@ TEST_F(TrainRanks, wrong_input_is_told_once_by_rank_0) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::train_test

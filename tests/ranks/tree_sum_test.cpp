@@ -3,7 +3,7 @@
 #include "tests/support/support.h"
 #include "tests/support/thread_ranks.h"
 
-namespace segre {
+namespace segre::tree_sum_test {
 namespace {
 
 constexpr int64_t kLeaves = 8;
@@ -92,4 +92,4 @@ TEST(TreeSum, WhatNoLeafHasStaysUndefined) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::tree_sum_test

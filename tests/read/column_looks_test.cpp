@@ -3,7 +3,7 @@
 #include "segre/data/missing.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::column_looks_test {
 namespace {
 
 // Whole numbers from 1 to n_distinct, each in as many rows as there are for it, and some missing values.
@@ -31,4 +31,4 @@ TEST(ColumnLooks, AsManyLabelsAsAllowedAreLabels) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::column_looks_test

@@ -10,7 +10,7 @@
 
 // A table in memory is read as the same table in a file.
 
-namespace segre {
+namespace segre::frame_test {
 namespace {
 
 using test::input_error;
@@ -314,4 +314,4 @@ TEST(Frame, HasTheOptionsOfTablesWithoutThoseOfFiles) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::frame_test

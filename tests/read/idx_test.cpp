@@ -3,7 +3,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::idx_test {
 namespace {
 
 using test::gzip_bytes;
@@ -123,4 +123,4 @@ TEST(Idx, OneOfHeightAndWidthIsNotEnough) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::idx_test

@@ -8,7 +8,7 @@
 #include "tests/support/full_disk.h"
 #include "tests/support/messages.h"
 
-namespace segre {
+namespace segre::label_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -149,4 +149,4 @@ TEST_F(CacheKey, IsOfRegularFilesOnly) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::label_cache_test

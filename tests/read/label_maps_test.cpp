@@ -7,7 +7,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::label_maps_test {
 namespace {
 
 using test::grey_png;
@@ -221,4 +221,4 @@ TEST(Cityscapes, TheFolderIsReadAsItIsLaidOut) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::label_maps_test

@@ -9,7 +9,7 @@
 
 // Arrays that are mapped instead of read: nothing else may change.
 
-namespace segre {
+namespace segre::mapped_npy_test {
 namespace {
 
 using test::input_error;
@@ -134,4 +134,4 @@ TEST_F(MappedNpy, OfManyMegabytesTakesHardlyAnyMemory) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::mapped_npy_test

@@ -3,7 +3,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::npy_labels_test {
 namespace {
 
 using test::input_error;
@@ -79,4 +79,4 @@ TEST(NpyLabels, OtherShapesAreRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::npy_labels_test

@@ -4,7 +4,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::omniglot_test {
 namespace {
 
 using test::grey_png;
@@ -51,4 +51,4 @@ TEST(Omniglot, DrawingsOfAnotherKindAndDamagedOnesAreNamed) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::omniglot_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace segre {
+namespace segre::stray_values_test {
 namespace {
 
 using Counts = std::map<int64_t, int64_t>;
@@ -53,4 +53,4 @@ TEST(StrayValues, AreDescribed) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::stray_values_test

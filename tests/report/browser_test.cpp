@@ -5,7 +5,7 @@
 #include "segre/io/files.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::browser_test {
 namespace {
 
 using test::ScratchFolder;
@@ -60,4 +60,4 @@ TEST(Browser, TheReportNeedsNothingFromOutside) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::browser_test

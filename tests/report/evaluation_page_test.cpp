@@ -9,7 +9,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::evaluation_page_test {
 namespace {
 
 using test::contains;
@@ -107,4 +107,4 @@ TEST(NeighbourPicture, PutsEachSampleInARedFrameBeforeItsNeighbours) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::evaluation_page_test

@@ -6,7 +6,7 @@
 #include "segre/space/blocks.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::figures_test {
 namespace {
 
 // Coordinates in charts are rounded to 4 decimals.
@@ -75,4 +75,4 @@ TEST(Histograms, PutTheFirstVariableAlongX) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::figures_test

@@ -3,7 +3,7 @@
 #include "segre/io/files.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::page_test {
 namespace {
 
 using test::ScratchFolder;
@@ -62,4 +62,4 @@ TEST(Page, AMissingLibraryIsNamedAndNothingIsWritten) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::page_test

@@ -5,7 +5,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::picture_test {
 namespace {
 
 constexpr Rgb kBlack{0, 0, 0};
@@ -104,4 +104,4 @@ TEST(Picture, WhatCannotBeDrawnIsRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::picture_test

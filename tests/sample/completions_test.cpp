@@ -5,7 +5,7 @@
 #include "segre/sample/sampler.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::completions_test {
 namespace {
 
 // Items of a random joint of which some labels are known.
@@ -62,4 +62,4 @@ TEST(Completions, DrawsOfFewItemsShareBlocks) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::completions_test

@@ -19,7 +19,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::sampler_test {
 namespace {
 
 using test::contains;
@@ -366,4 +366,4 @@ TEST(Sampler, RefusesToDrawLessThanNothing) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::sampler_test

@@ -5,7 +5,7 @@
 #include "segre/simplex/lift.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::embedding_test {
 namespace {
 
 using test::labels_of;
@@ -106,4 +106,4 @@ TEST(Embedding, TakesAnyBatchShape) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::embedding_test

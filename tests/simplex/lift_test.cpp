@@ -7,7 +7,7 @@
 #include "segre/space/blocks.h"
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::lift_test {
 namespace {
 
 using test::max_difference;
@@ -154,4 +154,4 @@ TEST(Lift, CudaAgreesWithTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::lift_test

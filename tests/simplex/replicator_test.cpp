@@ -4,7 +4,7 @@
 #include "segre/space/blocks.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::replicator_test {
 namespace {
 
 using test::max_difference;
@@ -49,4 +49,4 @@ TEST(Replicator, AgreesInFloat32WithinItsTolerance) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::replicator_test

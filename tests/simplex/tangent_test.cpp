@@ -2,7 +2,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::tangent_test {
 namespace {
 
 using test::max_difference;
@@ -59,4 +59,4 @@ TEST(Tangent, SquaredNormSumsAllCoordinates) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::tangent_test

@@ -17,7 +17,7 @@
 
 // Labels packed into a cache beside the data.
 
-namespace segre {
+namespace segre::packed_source_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -268,4 +268,4 @@ TEST_F(PackedMaps, OfCityscapesToo) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::packed_source_test

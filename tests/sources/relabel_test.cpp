@@ -8,7 +8,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::relabel_test {
 namespace {
 
 using test::input_error;
@@ -270,4 +270,4 @@ TEST(Relabel, MappedLabelsAreLikeThoseInMemory) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::relabel_test

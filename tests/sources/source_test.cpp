@@ -7,7 +7,7 @@
 #include "tests/support/archives.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::source_test {
 namespace {
 
 using test::input_error;
@@ -78,4 +78,4 @@ TEST(Source, ItemsAreThoseOfTheJointSampler) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::source_test

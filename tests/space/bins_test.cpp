@@ -6,7 +6,7 @@
 #include "segre/core/moment.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::bins_test {
 namespace {
 
 using test::input_error;
@@ -159,4 +159,4 @@ TEST(Bins, OfADamagedFileAreRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::bins_test

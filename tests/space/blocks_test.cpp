@@ -2,7 +2,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::blocks_test {
 namespace {
 
 using test::labels_of;
@@ -120,4 +120,4 @@ TEST(Blocks, CudaAgreesWithTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::blocks_test

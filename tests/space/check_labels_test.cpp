@@ -2,7 +2,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::check_labels_test {
 namespace {
 
 using test::input_error;
@@ -85,4 +85,4 @@ TEST(CheckIntegerLabels, ShapeAndTypeAreNamed) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::check_labels_test

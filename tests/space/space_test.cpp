@@ -4,7 +4,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::space_test {
 namespace {
 
 using test::input_error;
@@ -276,4 +276,4 @@ TEST(Space, NumbersOfAFileMustBeWholeAndInRange) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::space_test

@@ -5,7 +5,7 @@
 
 // Labels filled in a few at a time.
 
-namespace segre {
+namespace segre::fill_test {
 namespace {
 
 // What fill_unknown asked for: the labels so far, of every step.
@@ -55,4 +55,4 @@ TEST(Fill, LabelsAreThoseWhoseShareHoldsTheNumber) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::fill_test

@@ -6,7 +6,7 @@
 #include "segre/space/blocks.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::known_test {
 namespace {
 
 using test::max_difference;
@@ -141,4 +141,4 @@ TEST(Known, KnownVariablesAreCornersAndTheOthersStay) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::known_test

@@ -8,7 +8,7 @@
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::patterns_test {
 namespace {
 
 using test::kSigmas;
@@ -240,4 +240,4 @@ TEST(KnownPatterns, CudaGivesTheSetsOfTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::patterns_test

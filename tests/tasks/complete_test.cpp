@@ -13,7 +13,7 @@
 #include "tests/support/threads.h"
 #include "tests/tasks/known_tree.h"
 
-namespace segre {
+namespace segre::complete_test {
 namespace {
 
 using test::kSigmas;
@@ -238,4 +238,4 @@ TEST_F(CompleteTable, AColumnCalledDrawGetsAnotherBesideIt) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::complete_test

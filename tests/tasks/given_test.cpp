@@ -5,7 +5,7 @@
 
 // How users name variables and labels.
 
-namespace segre {
+namespace segre::given_test {
 namespace {
 
 using test::contains;
@@ -45,4 +45,4 @@ TEST(Given, VariablesWithCommasAreNamedAloneOrQuoted) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::given_test

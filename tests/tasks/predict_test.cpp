@@ -8,7 +8,7 @@
 #include "segre/tasks/complete_items.h"
 #include "tests/tasks/known_tree.h"
 
-namespace segre {
+namespace segre::predict_test {
 namespace {
 
 constexpr int64_t kLetters = 10;
@@ -131,4 +131,4 @@ TEST_F(Predict, RowsKeepTheirNumbersOverRoundsAndWhenOthersAreSkipped) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::predict_test

@@ -3,7 +3,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::score_test {
 namespace {
 
 // Eight labelings with these probabilities, scored exactly, and their shares among samples.
@@ -37,4 +37,4 @@ TEST(CompareWithFrequencies, CommonLabelingsCountAlone) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::score_test

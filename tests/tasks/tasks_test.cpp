@@ -17,7 +17,7 @@
 #include "tests/experiment/trained.h"
 #include "tests/support/messages.h"
 
-namespace segre {
+namespace segre::tasks_test {
 namespace {
 
 using test::ScratchFolder;
@@ -149,4 +149,4 @@ TEST(CheckEstimators, EveryEstimatorIsNearTheExactLogP) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::tasks_test

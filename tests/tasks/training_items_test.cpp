@@ -5,7 +5,7 @@
 #include "tests/experiment/trained.h"
 #include "tests/support/messages.h"
 
-namespace segre {
+namespace segre::training_items_test {
 namespace {
 
 using test::contains;
@@ -65,4 +65,4 @@ TEST_F(TrainingItems, AreRefusedIfTheFileWasOverwritten) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::training_items_test

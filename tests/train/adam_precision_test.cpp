@@ -7,7 +7,7 @@
 
 // Adam on parameters with fewer bits than the weights it learns.
 
-namespace segre {
+namespace segre::adam_precision_test {
 namespace {
 
 using test::noise;
@@ -96,4 +96,4 @@ TEST(AdamPrecision, TheClipMeasuresShortenedGradientsInFull) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::adam_precision_test

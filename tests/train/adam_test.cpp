@@ -4,7 +4,7 @@
 
 #include "tests/support/reference.h"
 
-namespace segre {
+namespace segre::adam_test {
 namespace {
 
 using test::max_difference;
@@ -193,4 +193,4 @@ TEST(Adam, RefusesAStateThatIsNotItsOwn) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::adam_test

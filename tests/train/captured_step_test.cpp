@@ -7,7 +7,7 @@
 #include "segre/core/own_stream.h"
 #include "tests/support/support.h"
 
-namespace segre {
+namespace segre::captured_step_test {
 namespace {
 
 // Cycles of a few milliseconds, and of half a second or more, on GPUs of 1 to 2 GHz.
@@ -41,5 +41,5 @@ TEST(CapturedStep, WaitsForItsStepsAndNoOthers_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::captured_step_test
 #endif

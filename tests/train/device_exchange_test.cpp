@@ -10,7 +10,7 @@
 #include "tests/support/support.h"
 #include "tests/support/thread_ranks.h"
 
-namespace segre {
+namespace segre::device_exchange_test {
 namespace {
 
 using kernels::in_memory_order;
@@ -168,4 +168,4 @@ TEST(DeviceExchange, TheOptimisersStateGoesOutToItsKeepersAndComesBack) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::device_exchange_test

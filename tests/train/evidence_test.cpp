@@ -5,7 +5,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/statistics.h"
 
-namespace segre {
+namespace segre::evidence_test {
 namespace {
 
 using test::kSigmas;
@@ -144,4 +144,4 @@ TEST(EvidenceLaw, CudaTellsTheSameAsTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::evidence_test

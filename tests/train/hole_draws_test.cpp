@@ -12,7 +12,7 @@
 #include "tests/support/statistics.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::hole_draws_test {
 namespace {
 
 using test::kSigmas;
@@ -118,4 +118,4 @@ TEST(TrainingHoles, EveryItemOfABatchHasItsOwnNumbers) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::hole_draws_test

@@ -12,7 +12,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::holes_test {
 namespace {
 
 constexpr int64_t kRows = 20'000;
@@ -126,4 +126,4 @@ TEST(TrainingHoles, KeepWhatIsKnownAndTheShareOfHoles) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::holes_test

@@ -8,7 +8,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::objective_test {
 namespace {
 
 using test::both_paths;
@@ -180,4 +180,4 @@ TEST(Objective, CrossEntropyNeedsLogits) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::objective_test

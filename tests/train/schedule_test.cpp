@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace segre {
+namespace segre::schedule_test {
 namespace {
 
 constexpr double kRate = 2e-3;
@@ -63,4 +63,4 @@ TEST(Schedule, AWarmupThatDoesNotFitTakesATenthOfTheSteps) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::schedule_test

@@ -11,7 +11,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::time_law_test {
 namespace {
 
 using test::max_difference;
@@ -224,4 +224,4 @@ TEST(TimeLaw, ACheckpointsSpreadOfAnotherShapeIsRefused) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::time_law_test

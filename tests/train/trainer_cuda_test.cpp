@@ -15,7 +15,7 @@
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"
 
-namespace segre {
+namespace segre::trainer_cuda_test {
 namespace {
 
 using test::contains;
@@ -320,4 +320,4 @@ TEST(TrainerCudaTree, StepsAreThoseOfTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::trainer_cuda_test

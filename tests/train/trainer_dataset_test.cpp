@@ -11,7 +11,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::trainer_dataset_test {
 namespace {
 
 using test::input_error;
@@ -192,4 +192,4 @@ TEST(TrainerDataset, ThreeShardsGiveTheGradientOfTheWholeBatch) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::trainer_dataset_test

@@ -11,7 +11,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::trainer_resume_test {
 namespace {
 
 using test::contains;
@@ -267,4 +267,4 @@ TEST(TrainerResume, ShardsGiveTheGradientOfTheWholeBatch) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::trainer_resume_test

@@ -9,7 +9,7 @@
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::trainer_test {
 namespace {
 
 using test::max_difference;
@@ -182,4 +182,4 @@ TEST(Trainer, RefusesDataOfAnotherSpaceThanTheModels) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::trainer_test

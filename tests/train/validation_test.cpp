@@ -10,7 +10,7 @@
 #include "tests/support/support.h"
 #include "tests/support/threads.h"
 
-namespace segre {
+namespace segre::validation_test {
 namespace {
 
 constexpr uint64_t kSeed = 5;
@@ -190,4 +190,4 @@ TEST(Validation, RefusesItemsThatAreNotOfTheSpace) {
 }
 
 }  // namespace
-}  // namespace segre
+}  // namespace segre::validation_test
