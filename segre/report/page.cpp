@@ -8,8 +8,8 @@ namespace segre {
 namespace {
 
 // JSON inside a script element must not close it.
-std::string for_script(const nlohmann::json& json) {
-  std::string text = json.dump();
+std::string for_script(const nlohmann::json& value) {
+  std::string text = value.dump();
   for (size_t at = text.find("</"); at != std::string::npos; at = text.find("</", at + 3)) text.replace(at, 2, "<\\/");
   return text;
 }

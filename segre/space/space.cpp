@@ -13,15 +13,6 @@
 namespace segre {
 namespace {
 
-// Index tensors of one device, built on first use: a large uniform space never needs most of them.
-struct DeviceIndex {
-  std::vector<Block> blocks;
-  torch::Tensor coordinates_from_blocks;
-  torch::Tensor variables_from_blocks;
-  torch::Tensor variable_of_coordinate;
-  torch::Tensor starts;
-};
-
 torch::Tensor to_tensor(const std::vector<int64_t>& values) { return torch::tensor(values, torch::kInt64); }
 
 // The permutation that undoes `order`.
@@ -88,6 +79,15 @@ std::vector<std::array<uint8_t, 3>> colours_in(const nlohmann::json& json) {
 }  // namespace
 
 struct Space::Contents {
+  // Index tensors of one device, built on first use: a large uniform space never needs most of them.
+  struct DeviceIndex {
+    std::vector<Block> blocks;
+    torch::Tensor coordinates_from_blocks;
+    torch::Tensor variables_from_blocks;
+    torch::Tensor variable_of_coordinate;
+    torch::Tensor starts;
+  };
+
   Layout layout = Layout::table;
   std::vector<int64_t> shape;
   int64_t n_variables = 0;
@@ -265,7 +265,7 @@ const torch::Tensor& Space::variables_from_blocks(torch::Device device) const {
 }
 
 const torch::Tensor& Space::variable_of_coordinate(torch::Device device) const {
-  DeviceIndex& index = contents_->index_of(device);
+  Contents::DeviceIndex& index = contents_->index_of(device);
   const torch::Tensor& at = offsets();
   const std::scoped_lock lock(contents_->mutex);
   if (!index.variable_of_coordinate.defined()) {
