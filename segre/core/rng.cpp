@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "segre/core/error.h"
 #include "segre/core/launch.h"
@@ -157,6 +158,8 @@ uint64_t mix_bits(uint64_t x) {
 uint64_t round_seed(uint64_t seed, int64_t round) {
   return round == 0 ? seed : mix_bits(seed ^ mix_bits(static_cast<uint64_t>(round)));
 }
+
+uint64_t trial_seed(uint64_t seed) { return round_seed(seed, std::numeric_limits<int64_t>::min()); }
 
 double uniform_double(const RandomStream& random, uint64_t index) {
   const philox::Block block = philox::block(random.seed, random.stream, index);

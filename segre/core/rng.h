@@ -76,6 +76,9 @@ uint64_t mix_bits(uint64_t x);
 /// The seed of independent round number `round` of some work; round 0 uses `seed` itself.
 uint64_t round_seed(uint64_t seed, int64_t round);
 
+/// The seed of a trial, which finds out how many rounds are needed: unlike that of any round.
+uint64_t trial_seed(uint64_t seed);
+
 /// Number `index` of the stream as a float64 uniform on [0, 1) in multiples of 2^-53 (two words of one block).
 double uniform_double(const RandomStream& random, uint64_t index);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
@@ -43,9 +42,6 @@ struct Rounds {
   uint64_t seed;
   bool per_variable;
 };
-
-// The seed of trials, unlike that of any round.
-uint64_t trial_seed(uint64_t seed) { return round_seed(seed, std::numeric_limits<int64_t>::min()); }
 
 // Averages rounds, weighted by their evaluations.
 class RoundsRefinement final : public Refinement {
@@ -216,7 +212,6 @@ class DirectRefinement final : public Refinement {
 // Spend more than the error of a trial suggests, since that is an estimate too.
 constexpr double kMargin = 1.4;
 constexpr double kUnknownFactor = 4.0;  // while the error is unknown
-constexpr int64_t kTrialPart = 4;       // of the evaluations needed, one in so many is enough to count them
 constexpr double kNear = 1.25;          // errors up to so many times the target are brought to it
 
 int64_t rounded_up(const Refinement& refinement, int64_t count) {

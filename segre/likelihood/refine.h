@@ -73,6 +73,12 @@ struct ErrorTarget {
   static constexpr double kWork = 7e10;
 };
 
+/// Of the evaluations that an average needs, a trial of one in so many is enough to count them.
+constexpr int64_t kTrialPart = 4;
+
+/// Factor on the evaluations of an item over those that the error of its own trial suggests, which is an estimate too.
+constexpr double kItemMargin = 1.2;
+
 /// The outcome.
 struct Reached {
   int64_t spent;  ///< evaluations per item, without those of the trial
@@ -83,9 +89,10 @@ struct Reached {
 /// Spends as many evaluations as the error needs, or as the budget allows. How many is found with a trial, whose scores
 /// are not averaged in: stopping when the error of the scores themselves happens to look small would stop early where
 /// their values happen to agree, and an average of such values is biased if they are skewed. An error that turns out a
-/// little above the target takes few more, which leaves no bias to speak of; one far above it stays as it is: the trial
-/// missed what makes the scores vary. The number depends on all items together; an item's score depends only on
-/// the item, the seed and the rounds. If several ranks refine together, rank 0's measurement decides for all.
+/// little above the target takes few more, which leaves no bias to speak of; one far above it stays as it is: the
+/// trial missed what makes the scores vary, and more would be added only where they show it. The number depends on all
+/// items together; an item's score depends only on the item, the seed and the rounds. If several ranks refine together,
+/// rank 0's measurement decides for all.
 Reached reach_error(Refinement& refinement, const ErrorTarget& target, const OnProgress& on_progress,
                     const std::shared_ptr<Ranks>& ranks = one_rank());
 

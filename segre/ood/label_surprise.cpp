@@ -6,6 +6,7 @@
 #include "segre/core/rng.h"
 #include "segre/flow/row_blocks.h"
 #include "segre/flow/shared_rows.h"
+#include "segre/likelihood/refine.h"
 #include "segre/likelihood/scores.h"
 #include "segre/ood/measures.h"
 #include "segre/path/path_sample.h"
@@ -16,8 +17,6 @@ namespace segre {
 namespace {
 
 constexpr int64_t kFirstDraws = 64;  // evaluations, two per pair
-constexpr double kMargin = 1.2;      // over the number that the error of a trial suggests: it is an estimate too
-constexpr int64_t kTrialPart = 4;    // of the evaluations a row needs, one in so many is enough to count them
 
 // Sums over antithetic pairs of each label's log-probability given the others, and of its square: [N, n].
 struct Sums {
@@ -135,11 +134,11 @@ LabelSurprise label_surprise(const Flow& flow, const torch::Tensor& counts, cons
   const auto places = labels + flow.space.starts(torch::kCPU);
   const auto shares = -label_nats(flow.space, counts).index_select(0, places.flatten()).view(labels.sizes());
   Draws draws(flow, labels, options, options.seed);
-  Draws trial(flow, labels, options, round_seed(options.seed, -1));
+  Draws trial(flow, labels, options, trial_seed(options.seed));
   auto wanted = torch::zeros({n_rows}, torch::kFloat64);  // evaluations
   const auto count_wanted = [&](int64_t spent) {
     const auto error = largest(flow.space, surprise_of(trial.sums(), draws.sums(), shares)).std_error;
-    wanted = 2.0 * trial.sums().pairs * (error / options.error).square() * kMargin;
+    wanted = 2.0 * trial.sums().pairs * (error / options.error).square() * kItemMargin;
     return wanted > static_cast<double>(kTrialPart * spent);
   };
   if (options.most > kFirstDraws)
