@@ -10,6 +10,8 @@
 #include "segre/core/progress.h"
 #include "segre/core/text.h"
 #include "segre/core/work_display.h"
+#include "segre/data/source_name.h"
+#include "segre/read/readers.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/rank_outliers.h"
 #include "segre/tasks/training_items.h"
@@ -38,18 +40,19 @@ void outliers(const OutliersArguments& a, const CLI::App& command, const std::sh
   std::optional<RanksOutput> file;
   if (!a.out.empty()) file.emplace(*ranks, "--out", a.out);
   const LoadedRun run = load_named(ranks, a.run, a.device, a.checkpoint);
-  const auto train = open_training_items(run, a.train, "--train");
+  const RunItems items = open_run_items(run, a.train, "--train");
   const auto source = open_source_for(run.model.space(), a.data, "--data " + a.data);
+  note_encoding(parse_source_name(a.data));
   const double start = now_seconds();
   const OutlierOptions options{.items = a.items,
                                .calibration = a.calibration,
-                               .held_out = a.train.empty() ? open_held_out_items(run) : torch::Tensor(),
+                               .held_out = items.held_out,
                                .error = a.error,
                                .times = a.times,
                                .seed = parse_seed(a.seed),
                                .called = "--data " + a.data};
   const auto [rows, account] = with_progress(
-      [&](const WorkCallbacks& callbacks) { return rank_outliers(run, *source, *train, options, callbacks); });
+      [&](const WorkCallbacks& callbacks) { return rank_outliers(run, *source, *items.learned, options, callbacks); });
   if (file) file->write([&, &all = rows](std::ostream& out) { write_outliers_csv(out, all); });
   (a.out == "-" ? std::cerr : std::cout) << aligned(outliers_table(rows, a.top)) << std::flush;
   std::cerr << account << "; " << format_seconds(now_seconds() - start) << '\n';
@@ -75,9 +78,11 @@ void add_options(CLI::App& command, OutliersArguments& a) {
   command
       .add_option("--times", a.times,
                   "maximum number of evaluations per row, a multiple of 4 (4096 for scores of tables; for -log p, as "
-                  "many as fit in about ten minutes)")
+                  "many as fit in about ten minutes), besides a quarter as many to find out how many it needs")
       ->check(CLI::Range(int64_t{4}, kMost));
-  command.add_option("--calibration", a.calibration, "training items used for the percentiles (1000)")
+  command
+      .add_option("--calibration", a.calibration,
+                  "items used for the percentiles, held-out ones where there are any (1000)")
       ->check(CLI::Range(int64_t{8}, kMost));
   command.add_option("--seed", a.seed, "seed of the scores' noise");
   add_device_option(command, a.device);
@@ -96,9 +101,10 @@ void add_outliers(CLI::App& app, Context& /*context*/) {
            "row's other labels. A rare label that fits the others does not count as odd, and one that does not fit is "
            "not outweighed by others that do. The last printed column is found by counting: the pair of the row's "
            "labels that is rarest in training, relative to how common each label is. For images and sequences, the "
-           "score is the one that 'segre ood' recommends. A row with a number or date outside the range of training "
-           "comes before all others, at percentile 100. The CSV also has the bound on -log p, and -log p of "
-           "independent variables.",
+           "score is the one that 'segre ood' recommends. A row with a number or date far outside the range of "
+           "training, "
+           "by more than the width of the outermost interval, comes before all others, at percentile 100. The CSV also "
+           "has the bound on -log p, and -log p of independent variables.",
            kHelpWidth) +
       "\n\nExample: segre outliers runs/mine --data csv:new.csv --out odd.csv");
   command->callback([a, command] { over_ranks([&](const auto& ranks) { outliers(*a, *command, ranks); }); });

@@ -186,7 +186,9 @@ Completed complete(const LoadedRun& run, const DataSource& source, int64_t draws
                                   .holes_as_trained = holes_as_trained});
   const auto labels = first_items(space, source, 0, "data", Unknowns::allow);
   torch::Tensor soft;
-  if (evidence) soft = check_evidence(space, evidence->to(torch::kCPU, torch::kFloat64), labels.size(0), "evidence");
+  if (evidence)
+    soft = check_evidence(space, evidence->to(torch::kCPU, torch::kFloat64), file_rows_of(source, labels.size(0)),
+                          "evidence");
   std::vector<torch::Tensor> found, known, p;
   const auto use = [&](const CompletedItems& done) {
     known.push_back(done.known);
@@ -213,16 +215,13 @@ struct Oddness {
 // Training items: those of the whole data that training was given, of a source `train`, or the run's own.
 Oddness outliers(const LoadedRun& run, const DataSource& source, const SharedSource& data, const SharedSource& train,
                  double error, int64_t times, int64_t calibration, uint64_t seed) {
-  const auto items = train  ? relabel(run.model.space(), train, "train")
-                     : data ? open_training_items(run, data)
-                            : open_training_items(run, "", "train=");
+  const RunItems items = train  ? RunItems{relabel(run.model.space(), train, "train")}
+                         : data ? open_run_items(run, data)
+                                : open_run_items(run, "", "train=");
   Job job;
-  const OutlierOptions options{.calibration = calibration,
-                               .held_out = train ? torch::Tensor() : open_held_out_items(run, data),
-                               .error = error,
-                               .times = times,
-                               .seed = seed};
-  return {rank_outliers(run, source, *items, options, job.callbacks()).rows};
+  const OutlierOptions options{
+      .calibration = calibration, .held_out = items.held_out, .error = error, .times = times, .seed = seed};
+  return {rank_outliers(run, source, *items.learned, options, job.callbacks()).rows};
 }
 
 std::string config_of(const LoadedRun& run) {

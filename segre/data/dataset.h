@@ -9,7 +9,8 @@ namespace segre {
 struct OutsideValue {
   int64_t item;
   int64_t variable;
-  std::string text;  ///< as the file has it
+  std::string text;     ///< as the file has it
+  double beyond = 0.0;  ///< Bins::beyond
 };
 
 /// Items in one tensor: what every reader returns, and what a program may build itself. It is in memory, or a view of a

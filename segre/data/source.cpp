@@ -149,6 +149,12 @@ void require_complete(const DataSource& source, const std::string& what) {
   fail_input(what, ": some labels are unknown, but complete items are needed here");
 }
 
+std::vector<int64_t> file_rows_of(const DataSource& source, int64_t count) {
+  std::vector<int64_t> rows;
+  for (int64_t item = 0; item < count; ++item) rows.push_back(source.file_row(item));
+  return rows;
+}
+
 torch::Tensor gather_items(const Dataset& dataset, const torch::Tensor& labels, const torch::Tensor& rows) {
   return gather_items(dataset.space, dataset.mirror, labels, rows);
 }

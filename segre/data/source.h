@@ -39,6 +39,9 @@ class DataSource {
   virtual const JointTable* joint() const { return nullptr; }
 };
 
+/// DataSource::file_row of the first `count` items.
+std::vector<int64_t> file_rows_of(const DataSource& source, int64_t count);
+
 /// A source that draws from a known joint distribution. InputError if it is invalid: see check_joint.
 std::unique_ptr<DataSource> make_joint_source(JointTable table);
 

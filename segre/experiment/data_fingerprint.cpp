@@ -62,8 +62,8 @@ std::string fingerprint_of(const DataSource& source, const std::string& data) {
   return hash.hex();
 }
 
-DataFingerprint fingerprint_of(const DataSource& source, const std::string& data, const std::string& validation,
-                               const torch::Tensor& held_out) {
+std::string held_out_fingerprint(const DataSource& source, const std::string& data, const std::string& validation,
+                                 const torch::Tensor& held_out) {
   Sha256 hash;
   const bool by_name = validation.empty() ? !told_by_contents(source, data) : is_built_in(validation);
   if (by_name) {
@@ -71,7 +71,13 @@ DataFingerprint fingerprint_of(const DataSource& source, const std::string& data
   } else if (held_out.defined()) {
     add(hash, held_out.to(torch::kCPU, torch::kInt64));
   }
-  return {source.n_items(), fingerprint_of(source, data), held_out.defined() ? held_out.size(0) : 0, hash.hex()};
+  return hash.hex();
+}
+
+DataFingerprint fingerprint_of(const DataSource& source, const std::string& data, const std::string& validation,
+                               const torch::Tensor& held_out) {
+  return {source.n_items(), fingerprint_of(source, data), held_out.defined() ? held_out.size(0) : 0,
+          held_out_fingerprint(source, data, validation, held_out)};
 }
 
 }  // namespace segre

@@ -26,6 +26,10 @@ struct DataFingerprint {
 DataFingerprint fingerprint_of(const DataSource& source, const std::string& data, const std::string& validation,
                                const torch::Tensor& held_out);
 
+/// SHA-256 of the held-out items only, as in DataFingerprint::held_out.
+std::string held_out_fingerprint(const DataSource& source, const std::string& data, const std::string& validation,
+                                 const torch::Tensor& held_out);
+
 /// SHA-256 of the source only, as in DataFingerprint::items.
 std::string fingerprint_of(const DataSource& source, const std::string& data);
 

@@ -55,10 +55,10 @@ torch::Tensor oddest_first(const torch::Tensor& scores) {
 
 torch::Tensor oddest_first(const OddRows& rows) {
   const auto order = oddest_first(rows.score);
-  if (rows.outside.empty()) return order;
-  auto inside = torch::empty({order.numel()}, torch::kBool);
-  for (int64_t k = 0; k < order.numel(); ++k) inside[k] = !rows.is_outside(order[k].item<int64_t>());
-  return torch::cat({order.masked_select(inside.logical_not()), order.masked_select(inside)});
+  if (!rows.beyond.defined()) return order;
+  auto first = torch::empty({order.numel()}, torch::kBool);
+  for (int64_t k = 0; k < order.numel(); ++k) first[k] = rows.is_far_outside(order[k].item<int64_t>());
+  return torch::cat({order.masked_select(first), order.masked_select(first.logical_not())});
 }
 
 void write_outliers_csv(std::ostream& out, const OddRows& rows) {
@@ -99,7 +99,7 @@ TextTable outliers_table(const OddRows& rows, int64_t top) {
     table.rows.push_back({concat(k + 1), place_of(rows, item), fixed(rows.score[item].item<double>(), 2),
                           fixed(rows.std_error[item].item<double>(), 2),
                           fixed(rows.percentile[item].item<double>(), 1)});
-    if (rows.is_outside(item)) {
+    if (rows.is_far_outside(item)) {
       table.rows.back().push_back(rows.outside[item]);
     } else if (rows.variable.defined()) {
       const int64_t i = variable_of(rows, item);
@@ -131,18 +131,26 @@ std::string unseen_pairs_text(const OddRows& rows) {
 }
 
 std::string outside_text(const OddRows& rows) {
-  const auto count =
-      std::count_if(rows.outside.begin(), rows.outside.end(), [](const auto& text) { return !text.empty(); });
+  const int64_t n = rows.score.numel();
+  int64_t count = 0;
+  int64_t n_far = 0;
+  for (int64_t row = 0; row < n; ++row) {
+    count += rows.is_outside(row) ? 1 : 0;
+    n_far += rows.is_far_outside(row) ? 1 : 0;
+  }
   if (count == 0) return "";
-  return concat(count, " of ", rows.score.numel(), count == 1 ? " rows has" : " rows have",
-                " values outside the range of training, which the model sees as the nearest interval: ranked first, at "
-                "percentile 100");
+  return concat(count, " of ", n, count == 1 ? " rows has" : " rows have",
+                " values outside the range of training, which the model sees as the nearest interval",
+                n_far == 0 ? ""
+                           : concat("; ", n_far,
+                                    " of them by more than the width of that interval: ranked first, at "
+                                    "percentile 100"));
 }
 
 std::string order_warning(const OddRows& rows, int64_t top) {
   const auto order = oddest_first(rows);
-  int64_t from = 0;  // rows with values outside the range do not lead by their scores
-  while (from < order.numel() && rows.is_outside(order[from].item<int64_t>())) ++from;
+  int64_t from = 0;  // rows with values far outside the range do not lead by their scores
+  while (from < order.numel() && rows.is_far_outside(order[from].item<int64_t>())) ++from;
   const auto first = order.slice(0, from, std::min(from + top, order.numel()));
   const DistinctItems distinct = distinct_items(rows.labels.index_select(0, first));
   const int64_t count = distinct.labels.size(0);

@@ -24,9 +24,13 @@ struct OddRows {
   /// Each row's numbers and dates outside the range of training, in words: "age = 1e9, not 17 to 90"; "" if there are
   /// none. Empty if no row has any.
   std::vector<std::string> outside{};
+  torch::Tensor beyond{};  ///< [N] float64: the largest OutsideValue::beyond of each row; undefined if no row has any
   std::vector<int64_t> file_rows{};  ///< DataSource::file_row of each; empty: 0, 1, ...
 
   bool is_outside(int64_t row) const { return !outside.empty() && !outside[static_cast<size_t>(row)].empty(); }
+  /// Whether a value lies so far outside, by more than the width of the nearest interval, that ordinary rows hardly
+  /// ever have one.
+  bool is_far_outside(int64_t row) const { return beyond.defined() && beyond[row].item<double>() > 1.0; }
 };
 
 /// Percentage of training items that score lower: scores [N], those of training items [M] -> [N] float64.
@@ -35,8 +39,8 @@ torch::Tensor percentiles_among(const torch::Tensor& scores, const torch::Tensor
 /// The rows, oddest first, ties in their original order: [N] int64.
 torch::Tensor oddest_first(const torch::Tensor& scores);
 
-/// The same, but rows with values outside the range of training before all others, since the model cannot tell how odd
-/// such a value is: it sees the nearest interval.
+/// The same, but rows with values far outside the range of training before all others, since the model cannot tell how
+/// odd such a value is: it sees the nearest interval. Values just outside are ordinary: of n + 1 values one is largest.
 torch::Tensor oddest_first(const OddRows& rows);
 
 /// One line per row, oddest first: rank (from 1), item (its row in the source, from 0), place, score, std_error,
@@ -52,7 +56,8 @@ TextTable outliers_table(const OddRows& rows, int64_t top);
 /// none. A row may have one and still score low, if the model knows similar rows.
 std::string unseen_pairs_text(const OddRows& rows);
 
-/// A sentence with the number of rows that have values outside the range of training; "" if there are none.
+/// A sentence with the number of rows that have values outside the range of training, and of those that therefore come
+/// first; "" if there are none.
 std::string outside_text(const OddRows& rows);
 
 /// A warning if the noise in the scores of the first `top` rows is as large as the differences between them, so that

@@ -9,7 +9,7 @@ namespace segre {
 
 /// The items with the highest recommended score of one source, and where they are odd.
 struct OddestItems {
-  torch::Tensor numbers;  ///< [K] int64: within the source
+  torch::Tensor numbers;  ///< [K] int64: DataSource::file_row of each
   torch::Tensor labels;   ///< [K, n] int64
   torch::Tensor nats;     ///< [K, n] float64: what each variable contributes to the bound on -log p
 };

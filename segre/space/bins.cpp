@@ -95,6 +95,16 @@ std::string Bins::name(int64_t bin) const {
                 bin + 1 == size() ? "]" : ")");
 }
 
+double Bins::beyond(double value) const {
+  if (covers(value)) return 0.0;
+  const bool is_below = value < edges.front();
+  const double width = is_below ? edges[1] - edges[0] : edges.back() - edges[edges.size() - 2];
+  const double all = edges.back() - edges.front();
+  constexpr double kLeast = 0.01;  // of the range of all: where many values are nearly equal, a bin may be very narrow
+  const double spread = width > 0.0 ? std::max(width, kLeast * all) : all;  // the last bin may hold a single value
+  return (is_below ? edges.front() - value : value - edges.back()) / spread;
+}
+
 std::string Bins::range() const {
   return concat(value_text(*this, edges.front(), true), " to ", value_text(*this, edges.back(), true));
 }

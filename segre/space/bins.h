@@ -31,6 +31,10 @@ struct Bins {
   std::string name(int64_t bin) const;
   /// Whether a value lies within the bins, that is between the smallest and the largest value of the data.
   bool covers(double value) const { return value >= edges.front() && value <= edges.back(); }
+  /// How far a value lies beyond the bins, in widths of the nearest one (at least 1% of the range); 0 if it lies
+  /// within. Among n fresh values of a skewed distribution a few lie beyond the n that training had, but hardly any by
+  /// more than 1.
+  double beyond(double value) const;
   /// The smallest and the largest value: "17 to 90".
   std::string range() const;
   /// A value in the bin, written like the data: uniform over the values they can hold if u is uniform on [0, 1).

@@ -37,8 +37,9 @@ std::string account_of(const torch::Tensor& spent, const torch::Tensor& error, d
 
 EachScores bound_of(const OutlierOptions& options, const LoadedRun& run, const torch::Tensor& labels, double error,
                     const WorkCallbacks& callbacks) {
-  const FreeOptions free{.times = options.times > 0 ? std::min(options.times, kFirstSurpriseTimes) : kFirstSurpriseTimes,
-                         .seed = options.seed};
+  const FreeOptions free{
+      .times = options.times > 0 ? std::min(options.times, kFirstSurpriseTimes) : kFirstSurpriseTimes,
+      .seed = options.seed};
   return score_each(flow_of(run.model), run.times, free, labels, {.error = error, .most = options.times},
                     callbacks.for_work("scoring"), run.ranks);
 }
@@ -78,23 +79,20 @@ std::vector<std::string> places_of(const DataSource& source, int64_t count) {
   return places;
 }
 
-std::vector<int64_t> file_rows_of(const DataSource& source, int64_t count) {
-  std::vector<int64_t> rows;
-  for (int64_t k = 0; k < count; ++k) rows.push_back(source.file_row(k));
-  return rows;
-}
-
-// Names the values outside the range of training, and puts their rows at percentile 100: training had nothing like it.
+// Names the values outside the range of training, and puts rows with one far outside at percentile 100: training had
+// nothing like it.
 void mark_outside(OddRows& rows, const DataSource& source) {
   const Dataset* dataset = source.dataset();
   if (dataset == nullptr || !dataset->space.shares_contents_of(rows.space)) return;
   for (const OutsideValue& value : dataset->outside) {
     if (value.item >= rows.labels.size(0)) break;
     rows.outside.resize(rows.labels.size(0));
+    if (!rows.beyond.defined()) rows.beyond = torch::zeros({rows.labels.size(0)}, torch::kFloat64);
     std::string& text = rows.outside[value.item];
     text += concat(text.empty() ? "" : "; ", rows.space.variable_name(value.variable), " = ", value.text, ", not ",
                    rows.space.bins(value.variable)->range());
-    rows.percentile[value.item] = 100.0;
+    rows.beyond[value.item] = std::max(rows.beyond[value.item].item<double>(), value.beyond);
+    if (rows.is_far_outside(value.item)) rows.percentile[value.item] = 100.0;
   }
 }
 
@@ -110,8 +108,10 @@ void count_pairs(OddRows& rows, const DataSource& train) {
 }
 
 torch::Tensor calibration_items(const DataSource& train, const OutlierOptions& options) {
-  if (options.held_out.defined())
-    return options.held_out.slice(0, 0, std::min(options.calibration, options.held_out.size(0)));
+  if (options.held_out.defined()) {  // they are in the order of the file, which may be sorted
+    const int64_t n = options.held_out.size(0);
+    return options.held_out.index_select(0, chosen_rows(n, std::min(options.calibration, n)));
+  }
   const int64_t count = train.n_items() == 0 ? options.calibration : std::min(options.calibration, train.n_items());
   return train.items({options.seed, Purpose::calibration_rows}, 0, count);
 }

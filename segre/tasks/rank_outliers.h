@@ -27,7 +27,7 @@ struct RankedRows {
 };
 
 /// Scores how odd the rows of a source are; its labels are numbered like the run's (open_source_for).
-/// `train` are the training items, see open_training_items. Several ranks share the evaluations; all get all scores.
+/// `train` are the training items, see open_run_items. Several ranks share the evaluations; all get all scores.
 RankedRows rank_outliers(const LoadedRun& run, const DataSource& source, const DataSource& train,
                          const OutlierOptions& options, const WorkCallbacks& callbacks = {});
 

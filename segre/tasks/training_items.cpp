@@ -1,6 +1,7 @@
 #include "segre/tasks/training_items.h"
 
 #include "segre/core/error.h"
+#include "segre/core/log.h"
 #include "segre/data/label_counts.h"
 #include "segre/experiment/training_data.h"
 #include "segre/sources/relabel.h"
@@ -16,56 +17,90 @@ std::shared_ptr<DataSource> open_run_data(const LoadedRun& run) {
   return open_source_for(run.model.space(), run.experiment.data, "data.source = " + run.experiment.data);
 }
 
-// Whether these are the data that the run learned from; true if the checkpoint does not say.
-bool is_same_data(const LoadedRun& run, const DataSource& data) {
-  if (!run.data || run.data->n_items == 0 || data.n_items() == 0) return true;
+// Whether it can be told if data are those that the run learned from.
+bool can_compare(const LoadedRun& run, const DataSource& data) {
+  return run.data && run.data->n_items != 0 && data.n_items() != 0;
+}
+
+bool has_fingerprint_of(const LoadedRun& run, const DataSource& data) {
   return data.n_items() == run.data->n_items && fingerprint_of(data, run.experiment.data) == run.data->items;
 }
 
-}  // namespace
+// Whether these may be the data that the run learned from.
+bool is_same_data(const LoadedRun& run, const DataSource& data) {
+  return !can_compare(run, data) || has_fingerprint_of(run, data);
+}
 
-std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, const std::string& train,
-                                                const std::string& what) {
-  const Space& space = run.model.space();
-  std::shared_ptr<DataSource> source;
-  if (!train.empty()) {
-    source = open_source_for(space, train, what + " " + train);
-    require_complete(*source, what + " " + train);
-    return source;
-  }
+// The user's own training items.
+std::shared_ptr<DataSource> open_named(const LoadedRun& run, const std::string& train, const std::string& what) {
+  auto source = open_source_for(run.model.space(), train, what + " " + train);
+  require_complete(*source, what + " " + train);
+  return source;
+}
+
+// What `divide` makes of the run's data, which must be what they were.
+template <class Divide>
+auto with_run_data(const LoadedRun& run, const std::string& what, Divide&& divide) {
   try {
-    source = open_run_data(run);
+    const auto source = open_run_data(run);
     if (!is_same_data(run, *source))
       fail_input(run.experiment.data, " holds something else than when the run learned from it, ", run.data->n_items,
                  " items with another fingerprint");
-    source = learned_items(run.experiment, source);
-    require_complete(*source, "training data");
-    return source;
+    return divide(source);
   } catch (const InputError& error) {
     fail_input("the run's training data cannot be opened (", error.what(), "); give them with ", what, " SOURCE");
   }
 }
 
-std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, std::shared_ptr<DataSource> data) {
-  auto source = learned_items(run.experiment, relabel(run.model.space(), std::move(data), "training data"));
+std::shared_ptr<DataSource> learned_of(const LoadedRun& run, const std::shared_ptr<DataSource>& data) {
+  auto source = learned_items(run.experiment, data);
   require_complete(*source, "training data");
   return source;
 }
 
-torch::Tensor open_held_out_items(const LoadedRun& run, std::shared_ptr<DataSource> data) {
-  try {
-    const auto source = data ? relabel(run.model.space(), std::move(data), "training data") : open_run_data(run);
-    if (!is_same_data(run, *source)) return {};
-    const Experiment& experiment = run.experiment;
-    const auto held_out = open_training_data(experiment, source).held_out;
-    if (!held_out.defined()) return {};
-    const auto now = fingerprint_of(*source, experiment.data, experiment.validation, held_out);
-    if (run.data && now.held_out != run.data->held_out) return {};
-    const auto complete = held_out.index({(held_out >= 0).all(1)});
-    return complete.size(0) > 0 ? complete : torch::Tensor();
-  } catch (const InputError&) {  // the validation data need not exist any more
+// The complete ones of held-out items, unless they are not what they were.
+torch::Tensor usable(const LoadedRun& run, const DataSource& data, const torch::Tensor& held_out) {
+  const Experiment& experiment = run.experiment;
+  if (!held_out.defined()) return {};
+  if (run.data && held_out_fingerprint(data, experiment.data, experiment.validation, held_out) != run.data->held_out)
     return {};
+  const auto complete = held_out.index({(held_out >= 0).all(1)});
+  return complete.size(0) > 0 ? complete : torch::Tensor();
+}
+
+RunItems divided(const LoadedRun& run, const std::shared_ptr<DataSource>& data) {
+  TrainingData parts;
+  try {
+    parts = open_training_data(run.experiment, data);
+  } catch (const InputError&) {  // the validation data need not exist any more
+    return {learned_of(run, data)};
   }
+  require_complete(*parts.source, "training data");
+  return {parts.source, usable(run, *data, parts.held_out)};
+}
+
+}  // namespace
+
+RunItems open_run_items(const LoadedRun& run, const std::string& train, const std::string& what) {
+  if (!train.empty()) {
+    auto named = open_named(run, train, what);
+    if (can_compare(run, *named) && has_fingerprint_of(run, *named)) return divided(run, named);
+    return {std::move(named)};
+  }
+  return with_run_data(run, what, [&](const auto& data) { return divided(run, data); });
+}
+
+RunItems open_run_items(const LoadedRun& run, std::shared_ptr<DataSource> data) {
+  const auto source = relabel(run.model.space(), std::move(data), "training data");
+  if (is_same_data(run, *source)) return divided(run, source);
+  note("the training data in memory are not what they were when the model learned from them");
+  return {learned_of(run, source)};
+}
+
+std::shared_ptr<DataSource> open_training_items(const LoadedRun& run, const std::string& train,
+                                                const std::string& what) {
+  if (!train.empty()) return open_named(run, train, what);
+  return with_run_data(run, what, [&](const auto& data) { return learned_of(run, data); });
 }
 
 torch::Tensor count_training_labels(const DataSource& train) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "segre/core/rng.h"
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
 #include "tests/support/messages.h"
@@ -130,7 +131,79 @@ TEST_F(CliOutliers, TrainingDataThatAreGoneAreAskedFor) {
   EXPECT_EQ(to_file({"--train", source("moved.csv")}).exit_code, 0);
 }
 
-TEST(CliOutliersOfNumbers, AValueThatTrainingNeverReachedIsFlaggedAndFirst) {
+// Whoever trains on millions of rows waits for each reading.
+TEST(CliOutliersOfALargeFile, TheTrainingDataAreReadOnce) {
+  const ScratchFolder folder;
+  std::string text = "sky;ground\n";
+  for (int k = 0; k < 200; ++k) text += k % 2 == 0 ? "sun;dry\n" : "rain;wet\n";
+  write_text(folder / "t.csv", text);
+  write_text(folder / "new.csv", "sky,ground\nsun,wet\n");
+  ASSERT_EQ(run_program(tiny_training("csv:" + (folder / "t.csv").string(), folder / "run", 2)).exit_code, 0);
+  const auto result = run_program(
+      {"outliers", (folder / "run").string(), "--data", "csv:" + (folder / "new.csv").string(), "--times", "32"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.err, "percentiles are among 10 held-out items")) << result.err;
+  const std::string words = "t.csv: fields are separated by";
+  const auto first = result.err.find(words);
+  ASSERT_NE(first, std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find(words, first + 1), std::string::npos) << result.err;
+}
+
+TEST_F(CliOutliers, TrainingDataThatWereOverwrittenAreRefused) {
+  write_text(folder_ / "t.csv", read_file(folder_ / "t.csv") + "sun,dry,no\n");
+  const auto result = to_file();
+  test::expect_overwritten(result, folder_ / "t.csv");
+  EXPECT_FALSE(fs::exists(folder_ / "odd.csv"));
+  EXPECT_EQ(to_file({"--train", source("t.csv")}).exit_code, 0) << "data that the user names are taken as they are";
+}
+
+// Rows of a chain of eight columns with six labels each, in which a label is that of the column before it or the next
+// one half of the time, else any.
+std::string chain_rows(int count, uint64_t seed) {
+  constexpr int kColumns = 8;
+  constexpr int kLabels = 6;
+  const RandomStream random{seed, Purpose::probe};
+  std::string text = "c0,c1,c2,c3,c4,c5,c6,c7\n";
+  for (int k = 0; k < count; ++k)
+    for (int i = 0, label = 0; i < kColumns; ++i) {
+      const auto at = static_cast<uint64_t>(2 * (k * kColumns + i));
+      const bool any = i == 0 || uniform_double(random, at) < 0.5;
+      label = (label + static_cast<int>((any ? kLabels : 2) * uniform_double(random, at + 1))) % kLabels;
+      text += concat(label, i + 1 < kColumns ? ',' : '\n');
+    }
+  return text;
+}
+
+// A network that knows its few training rows by heart finds any other row odd, ordinary ones too. Percentiles must be
+// those of rows that it has not seen.
+TEST(CliOutliersPercentiles, OneInTwentyOrdinaryRowsReachesThe95th) {
+  constexpr int kRows = 1000;  // held out, and fresh
+  const ScratchFolder folder;
+  const auto source = [&](const std::string& name, int count, uint64_t seed) {
+    write_text(folder / name, chain_rows(count, seed));
+    return "csv:" + (folder / name).string();
+  };
+  const auto held_out = source("held.csv", kRows, 2);
+  const auto trained =
+      run_program(tiny_training(source("t.csv", 160, 1), folder / "run", 1500) +
+                  Arguments{"--set", "data.validation=" + held_out, "--set", "net.hidden=[64]", "--set",
+                            "train.lr=0.01", "--set", "train.evidence=any", "--set", "watch.use_best=false", "--set",
+                            "watch.evaluations=4", "--set", concat("watch.items=", kRows)});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const auto result = run_program({"outliers", (folder / "run").string(), "--data", source("new.csv", kRows, 3),
+                                   "--out", (folder / "odd.csv").string(), "--times", "32"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.err, "percentiles are among 1000 held-out items")) << result.err;
+  const auto rows = read_csv(folder / "odd.csv");
+  ASSERT_EQ(rows.size(), kRows + 1U);
+  int reached = 0;
+  for (size_t k = 1; k < rows.size(); ++k) reached += std::stod(rows[k].fields[5]) >= 95.0 ? 1 : 0;
+  // Both the fresh rows and the held-out ones that set the bar are draws: two binomial variances.
+  const double error = std::sqrt(0.05 * 0.95 * (1.0 / kRows + 1.0 / kRows));
+  EXPECT_NEAR(reached / static_cast<double>(kRows), 0.05, 4.0 * error);
+}
+
+TEST(CliOutliersOfNumbers, ValuesThatTrainingNeverReachedAreNamedAndThoseFarAwayFirst) {
   const ScratchFolder folder;
   std::string text = "age,member\n";
   for (int k = 0; k < 80; ++k) text += concat(17 + k, k % 2 == 0 ? ",no\n" : ",yes\n");
@@ -138,26 +211,30 @@ TEST(CliOutliersOfNumbers, AValueThatTrainingNeverReachedIsFlaggedAndFirst) {
   const auto source = [&](const std::string& name) { return "csv:" + (folder / name).string(); };
   const auto trained = run_program(tiny_training(source("t.csv") + "?bins=age:8", folder / "run", 2));
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  write_text(folder / "new.csv", "age,member\n30,no\n40,yes\n1e9,no\n50,no\n16,yes\n");
+  write_text(folder / "new.csv", "age,member\n30,no\n40,yes\n1e9,no\n50,no\n16,yes\n-20,no\n");
   const auto result = run_program(
       {"outliers", (folder / "run").string(), "--data", source("new.csv"), "--out", (folder / "odd.csv").string()});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto rows = read_csv(folder / "odd.csv");
-  ASSERT_EQ(rows.size(), 6U);
+  ASSERT_EQ(rows.size(), 7U);
   ASSERT_EQ(rows[0].fields[13], "outside");
   std::set<std::string> first;
   for (const size_t k : {1U, 2U}) {
     EXPECT_EQ(rows[k].fields[5], "100");
     first.insert(rows[k].fields[1] + " " + rows[k].fields[13]);
   }
-  EXPECT_EQ(first, (std::set<std::string>{"2 age = 1e9, not 17 to 96", "4 age = 16, not 17 to 96"}));
-  for (size_t k = 3; k < 6; ++k) {
-    EXPECT_EQ(rows[k].fields[13], "");
+  EXPECT_EQ(first, (std::set<std::string>{"2 age = 1e9, not 17 to 96", "5 age = -20, not 17 to 96"}));
+  for (size_t k = 3; k < 7; ++k) {
+    EXPECT_EQ(rows[k].fields[13], rows[k].fields[1] == "4" ? "age = 16, not 17 to 96" : "");
     EXPECT_LT(std::stod(rows[k].fields[5]), 100.0);
   }
   EXPECT_TRUE(contains(result.out, " age = 1e9, not 17 to 96 ")) << result.out;
   EXPECT_TRUE(contains(result.err, (folder / "new.csv").string() + ":4 age = 1e9 (17 to 96)")) << result.err;
-  EXPECT_TRUE(contains(result.err, "2 of 5 rows have values outside the range of training")) << result.err;
+  EXPECT_TRUE(contains(result.err,
+                       "3 of 6 rows have values outside the range of training, which the model sees as the "
+                       "nearest interval; 2 of them by more than the width of that interval: ranked "
+                       "first, at percentile 100\n"))
+      << result.err;
 }
 
 TEST_F(CliOutliers, SaysWhatIsWrong) {

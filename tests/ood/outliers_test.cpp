@@ -76,9 +76,10 @@ TEST(Outliers, TheTableHasTheFirstRowsWithTheirOddLabelsAndRarestPairs) {
             "2      item 2   0.50       0.10        62.5\n");
 }
 
-TEST(Outliers, RowsWithValuesOutsideTheRangeOfTrainingComeFirst) {
+TEST(Outliers, RowsWithValuesFarOutsideTheRangeOfTrainingComeFirst) {
   auto rows = three_rows({0.1, 0.1, 0.1});
   rows.outside = {"size, in m = 1e9, not 1 to 3", "", ""};
+  rows.beyond = doubles({1e9, 0.0, 0.0});
   rows.file_rows = {4, 5, 9};
   EXPECT_EQ(test::labels_of(oddest_first(rows)), (std::vector<int64_t>{0, 1, 2}));
   std::ostringstream out;
@@ -88,14 +89,30 @@ TEST(Outliers, RowsWithValuesOutsideTheRangeOfTrainingComeFirst) {
   EXPECT_TRUE(contains(text, ",\"size, in m = 1e9, not 1 to 3\",old,s\n2,5,")) << text;
   EXPECT_TRUE(contains(aligned(outliers_table(rows, 3)), "  size, in m = 1e9, not 1 to 3  "));
   EXPECT_EQ(outside_text(rows),
-            "1 of 3 rows has values outside the range of training, which the model sees as the nearest interval: "
-            "ranked first, at percentile 100");
+            "1 of 3 rows has values outside the range of training, which the model sees as the nearest interval; 1 of "
+            "them by more than the width of that interval: ranked first, at percentile 100");
   EXPECT_EQ(outside_text(three_rows({0.1, 0.1, 0.1})), "");
   // The scores of the others, 4.25 and 0.5, spread by 2.65: noise of 1.88 each is half of its square.
   rows.std_error = doubles({9.0, 1.8, 1.8});
   EXPECT_EQ(order_warning(rows, 3), "");
   rows.std_error = doubles({0.0, 2.0, 2.0});
   EXPECT_TRUE(contains(order_warning(rows, 3), "of the first 2 rows is mostly chance"));
+}
+
+// Of n + 1 ordinary values one is the largest: a row with a value just beyond those of training is ranked by its score.
+TEST(Outliers, RowsWithValuesJustOutsideTheRangeOfTrainingAreRankedLikeOthers) {
+  auto rows = three_rows({0.1, 0.1, 0.1});
+  rows.outside = {"size, in m = 4, not 1 to 3", "", "size, in m = 0, not 1 to 3"};
+  rows.beyond = doubles({1.0, 0.0, 0.5});
+  EXPECT_EQ(test::labels_of(oddest_first(rows)), (std::vector<int64_t>{1, 2, 0}));
+  std::ostringstream out;
+  write_outliers_csv(out, rows);
+  EXPECT_TRUE(contains(out.str(), ",\"size, in m = 4, not 1 to 3\",old,s\n")) << "the file names them all";
+  EXPECT_FALSE(contains(aligned(outliers_table(rows, 3)), "not 1 to 3")) << "what is odd is the label";
+  EXPECT_EQ(outside_text(rows),
+            "2 of 3 rows have values outside the range of training, which the model sees as the nearest interval");
+  rows.beyond = doubles({1.001, 0.0, 0.5});
+  EXPECT_EQ(test::labels_of(oddest_first(rows)), (std::vector<int64_t>{0, 1, 2}));
 }
 
 TEST(Outliers, RowsWithAPairThatTrainingNeverHadAreNamedWhereverTheyRank) {

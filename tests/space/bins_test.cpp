@@ -39,6 +39,19 @@ TEST(Bins, CoverTheRangeOfTheData) {
   EXPECT_EQ((Bins{Unit::day, {0, 86'400}}).range(), "1970-01-01 to 1970-01-02");
 }
 
+TEST(Bins, MeasureWhatLiesOutsideInWidthsOfTheNearest) {
+  EXPECT_EQ(ages().beyond(20), 0.0);
+  EXPECT_EQ(ages().beyond(80), 0.0);
+  EXPECT_DOUBLE_EQ(ages().beyond(17), 3.0 / 15.0) << "of [20, 35)";
+  EXPECT_DOUBLE_EQ(ages().beyond(-10), 2.0);
+  EXPECT_DOUBLE_EQ(ages().beyond(89), 0.2) << "of [35, 80]";
+  // The last bin holds a single value: widths of all of them.
+  EXPECT_DOUBLE_EQ((Bins{Unit::number, {0, 4, 10, 10}, 0}).beyond(15), 0.5);
+  EXPECT_DOUBLE_EQ((Bins{Unit::number, {0, 0, 10}, 0}).beyond(-5), 0.5);
+  EXPECT_DOUBLE_EQ((Bins{Unit::number, {0, 50, 99.99, 100}, 0}).beyond(100.5), 0.5) << "widths of 1, not of 0.01";
+  EXPECT_GT((Bins{Unit::number, {7, 7}, 0}).beyond(7.5), 1e300) << "training had no other value";
+}
+
 TEST(Bins, HaveTheirLowerEndAndTheLastAlsoItsUpper) {
   EXPECT_EQ(ages().find(20), 0);
   EXPECT_EQ(ages().find(34.999), 0);

@@ -2,7 +2,9 @@
 
 #include <set>
 
+#include "segre/sources/source_kinds.h"
 #include "tests/experiment/trained.h"
+#include "tests/support/heard_log.h"
 #include "tests/support/messages.h"
 
 namespace segre::training_items_test {
@@ -48,8 +50,10 @@ std::set<std::vector<int64_t>> rows_of(const torch::Tensor& labels) {
 }
 
 TEST_F(TrainingItems, AndHeldOutItemsAreAllItems) {
-  const auto learned = rows_of(all_labels(*open_training_items(run())));
-  const auto held_out = rows_of(open_held_out_items(run()));
+  const RunItems items = open_run_items(run());
+  const auto learned = rows_of(all_labels(*items.learned));
+  const auto held_out = rows_of(items.held_out);
+  EXPECT_EQ(rows_of(all_labels(*open_training_items(run()))), learned);
   EXPECT_EQ(learned.size(), 180U);
   EXPECT_EQ(held_out.size(), 20U);
   for (const auto& row : held_out) EXPECT_FALSE(learned.contains(row));
@@ -59,9 +63,28 @@ TEST_F(TrainingItems, AreRefusedIfTheFileWasOverwritten) {
   write(7);
   EXPECT_TRUE(contains(test::input_error([&] { open_training_items(run()); }),
                        table().string() + " holds something else than when the run learned from it"));
-  EXPECT_FALSE(open_held_out_items(run()).defined());
+  EXPECT_TRUE(contains(test::input_error([&] { open_run_items(run()); }), "holds something else than when"));
+  test::HeardLog log;
+  const auto other = open_run_items(run(), std::shared_ptr<DataSource>(open_source("csv:" + table().string())));
+  EXPECT_FALSE(other.held_out.defined()) << "data in memory that are others";
+  EXPECT_TRUE(contains(log.text(), "note: the training data in memory are not what they were"));
   // Data that the user names are taken as they are.
   EXPECT_EQ(open_training_items(run(), "csv:" + table().string())->n_items(), kItems);
+}
+
+// Whoever moves a file should not lose the held-out rows by naming it.
+TEST_F(TrainingItems, AreDividedAsBeforeIfTheFileWasMoved) {
+  const RunItems before = open_run_items(run());
+  const auto moved = folder_ / "moved.csv";
+  std::filesystem::rename(table(), moved);
+  const RunItems after = open_run_items(run(), "csv:" + moved.string());
+  EXPECT_TRUE(torch::equal(after.held_out, before.held_out));
+  EXPECT_EQ(rows_of(all_labels(*after.learned)), rows_of(all_labels(*before.learned)));
+  std::filesystem::rename(moved, table());
+  write(7);
+  const RunItems other = open_run_items(run(), "csv:" + table().string());
+  EXPECT_FALSE(other.held_out.defined());
+  EXPECT_EQ(other.learned->n_items(), kItems) << "other data are taken as they are";
 }
 
 }  // namespace
