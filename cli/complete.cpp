@@ -13,6 +13,7 @@
 #include "segre/core/work_display.h"
 #include "segre/data/source_name.h"
 #include "segre/io/npy.h"
+#include "segre/read/readers.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
@@ -71,14 +72,24 @@ int64_t complete_table(const CompleteArguments& a, const Completer& completer, R
   return n;
 }
 
+// The numbers of some items' rows in their file, counted from 1.
+std::vector<int64_t> row_numbers(const std::vector<int64_t>& file_rows, int64_t first, int64_t count) {
+  std::vector<int64_t> numbers;
+  for (int64_t k = 0; k < count; ++k) numbers.push_back(file_rows[first + k] + 1);
+  return numbers;
+}
+
 int64_t complete_in_memory(const CompleteArguments& a, const Completer& completer, LabelOutput* out,
                            RanksOutput* probabilities) {
   const Space& space = completer.space();
   const auto source = open_source_for(space, a.data, "--data " + a.data, Unknowns::allow);
+  if (probabilities != nullptr || (out != nullptr && out->format() == LabelFormat::csv))
+    note_encoding(parse_source_name(a.data));
   const auto labels = first_items(space, *source, a.items, "--data " + a.data, Unknowns::allow);
+  const auto file_rows = file_rows_of(*source, labels.size(0));
   torch::Tensor soft;
   if (!a.evidence.empty())
-    soft = check_evidence(space, read_npy_numbers(a.evidence), labels.size(0), "--evidence " + a.evidence);
+    soft = check_evidence(space, read_npy_numbers(a.evidence), file_rows, "--evidence " + a.evidence);
   const CompletionWanted wanted{
       .draws = a.best ? 0 : a.draws, .labels = out != nullptr, .probabilities = probabilities != nullptr};
   const int64_t n_results = labels.size(0) * std::max<int64_t>(1, wanted.draws);
@@ -87,7 +98,9 @@ int64_t complete_in_memory(const CompleteArguments& a, const Completer& complete
     const auto go = [&](std::ostream* stream) {
       with_progress([&](const WorkCallbacks& callbacks) {
         const auto use = [&](const CompletedItems& done) {
-          if (stream != nullptr) write_probabilities(*stream, space, done.known, done.probabilities, done.first);
+          if (stream != nullptr)
+            write_probabilities(*stream, space, done.known, done.probabilities, done.first == 0,
+                                row_numbers(file_rows, done.first, done.known.size(0)));
           if (add) add(done.labels.flatten(0, 1));
         };
         complete_items(completer, labels, soft, wanted, use, callbacks);
@@ -159,7 +172,7 @@ void add_complete(CLI::App& app, Context& /*context*/) {
   command->add_option("--probabilities", a->probabilities,
                       "FILE.csv (row, column, label, probability): the distribution of each unknown cell");
   command->add_option("--evidence", a->evidence,
-                      "FILE.npy of log-likelihoods of all labels, [items, labels of all variables] or [items, "
+                      "FILE.npy of log-likelihoods of all labels, [rows, labels of all variables] or [rows, "
                       "variables, labels]: uncertain observations, such as a classifier's");
   command->add_option("--noise", a->noise,
                       "labels in the data were replaced with this probability by one drawn uniformly: draw what they "

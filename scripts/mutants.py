@@ -9,6 +9,7 @@ never touched.
   scripts/mutants.py                        the current tree, all mistakes
   scripts/mutants.py --revision 1a2b3c4     the tree and tests of a revision; mistakes that do not apply are skipped
   scripts/mutants.py --only 'net-*' --list  what would be planted
+  scripts/mutants.py --check                whether every mistake in tests/mutants still has its place in the tree
 """
 
 import argparse
@@ -75,9 +76,26 @@ def files_of(revision):
             yield name, (REPOSITORY / name).read_bytes()
 
 
+def plain_text(mistake):
+    """What the file has where there is no mistake."""
+    return PLACE.sub(lambda place: place.group(1), mistake["text"])
+
+
+def check_places():
+    """Lines that name the mistakes whose text does not occur exactly once in the current tree."""
+    for path in sorted(LIST.parent.glob("*.toml")):
+        for mistake in read_list(path, ["*"]):
+            source = REPOSITORY / mistake["file"]
+            called = f"{path.relative_to(REPOSITORY)}: {mistake['name']}"
+            if not source.is_file():
+                yield f"{called}: {mistake['file']} does not exist"
+            elif (count := source.read_text().count(plain_text(mistake))) != 1:
+                yield f"{called}: {mistake['file']} has its text {count} times, expected once"
+
+
 def plant(mistake, contents):
     """The file with the mistake behind its switch; None unless its text occurs exactly once."""
-    plain = PLACE.sub(lambda place: place.group(1), mistake["text"])
+    plain = plain_text(mistake)
     if contents.count(plain) != 1:
         return None
     right = PLACE.search(mistake["text"]).group(1)
@@ -181,6 +199,7 @@ def main():
     parser.add_argument("--mistakes", type=Path, default=LIST, help="list other than tests/mutants/mistakes.toml")
     parser.add_argument("--only", action="append", help="names of mistakes, with * and ?; may be repeated")
     parser.add_argument("--list", action="store_true", help="print what would be planted, and stop")
+    parser.add_argument("--check", action="store_true", help="check the places of all lists, and stop")
     parser.add_argument("--named-only", action="store_true", help="run only the tests that should notice")
     parser.add_argument("--scratch", type=Path, help="folder of the scratch copy (build-mutants/REVISION)")
     parser.add_argument("--no-plant", action="store_true", help="the scratch copy already has the mistakes")
@@ -188,6 +207,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mistakes to try in parallel")
     options = parser.parse_args()
 
+    if options.check:
+        sys.exit("\n".join(check_places()) or 0)
     mistakes = read_list(options.mistakes, options.only or ["*"])
     everything = read_list(options.mistakes, ["*"])
     if options.list:

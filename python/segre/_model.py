@@ -240,7 +240,7 @@ class Model:
         best: the most likely label of each cell instead.
         given: columns or positions, or "upper", "left" ...: only these are taken from the data, the others are drawn.
         noise: probability that a label of the data was replaced by one drawn uniformly; all cells are then redrawn.
-        evidence: log-likelihoods of all labels of all items, [items, labels of all variables].
+        evidence: log-likelihoods of all labels of all rows, [rows, labels of all variables].
         config: keys of ``sample.*``, as for ``sample``.
 
         >>> import segre

@@ -5,6 +5,7 @@
 
 #include "segre/core/device.h"
 #include "segre/core/error.h"
+#include "segre/core/log.h"
 #include "segre/core/parallel.h"
 #include "segre/core/progress.h"
 #include "segre/core/version.h"
@@ -149,6 +150,16 @@ void prepare(const RunDirectory& run, const Experiment& experiment, const TrainR
   if (!complete) write_info(run, experiment, options, model);
 }
 
+// Says what holes mean to a training that neither fills nor counts them.
+void note_holes_left_out(const Trainer& trainer, const DataSource& source, const Field& field) {
+  if (!source.has_unknowns() || trainer.fills_holes() || field.parameters().empty()) return;
+  const bool is_uniform = trainer.options().evidence.kind == EvidenceKind::uniform;
+  note("missing cells are left out of this training instead of filled, ",
+       is_uniform ? "by train.evidence = \"uniform\"" : "since items of a batch influence each other in this network",
+       ": right only if they are missing completely at random, whatever the rest of their row",
+       is_uniform ? "; train.evidence = \"any\" fills them" : "");
+}
+
 // All the data are read for it, which one rank does.
 DataFingerprint agreed_fingerprint(Ranks& ranks, const std::function<DataFingerprint()>& take) {
   return DataFingerprint::from_json(nlohmann::json::parse(on_first(ranks, [&] { return take().to_json().dump(); })));
@@ -195,6 +206,7 @@ TrainResult train_run(Experiment experiment, const RunDirectory& directory, cons
     lock = run.lock();
     if (run.latest()) fail(run.path().string(), ": another process wrote a checkpoint meanwhile; try again");
   }
+  if (ranks.is_first()) note_holes_left_out(trainer, *data.source, model.field());
   NamedTensors state;
   if (before) {
     state = read_training_state(*before, trainer.state());

@@ -109,7 +109,8 @@ void TableItems::keep_outside() {
     if (n_outside_ < kOutsideNamed)
       first_outside_.push_back(concat(rows_.place(), " ", printable(space_.variable_name(i)), " = ", printable(text),
                                       " (", space_.bins(i)->range(), ")"));
-    if (++n_outside_ <= kMostOutside) outside_.push_back({n_kept_, i, text});
+    const Bins& bins = *space_.bins(i);
+    if (++n_outside_ <= kMostOutside) outside_.push_back({n_kept_, i, text, bins.beyond(*bins.parse(text))});
   }
 }
 

@@ -20,7 +20,6 @@ class CsvRows final : public TableRows {
   /// All fields of the row, whether or not they were selected.
   int64_t n_fields() const { return csv_.n_fields(); }
   char delimiter() const { return csv_.delimiter(); }
-  TextEncoding encoding() const { return format_.encoding; }
   /// What ends a line of the file.
   const char* line_end() const { return csv_.ends_in_crlf() ? "\r\n" : "\n"; }
 

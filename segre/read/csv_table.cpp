@@ -3,6 +3,7 @@
 #include <map>
 
 #include "segre/core/error.h"
+#include "segre/core/log.h"
 #include "segre/core/text.h"
 #include "segre/data/label_store.h"
 #include "segre/read/bins_option.h"
@@ -287,6 +288,10 @@ class TableReader {
 
 TextEncoding encoding_of(const SourceName& name) {
   return name.choice("encoding", "utf8", {"utf8", "latin1"}) == "latin1" ? TextEncoding::latin1 : TextEncoding::utf8;
+}
+
+void note_encoding(const SourceName& name) {
+  if (encoding_of(name) == TextEncoding::latin1) note(name.target(), ": is Latin-1, its text is written in UTF-8");
 }
 
 Dataset read_table(const SourceName& name, TableRows& rows, OptionStyle style) {

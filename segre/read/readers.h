@@ -33,6 +33,9 @@ void note_ignored(const std::string& file, const std::vector<std::string>& colum
 /// encoding=utf8|latin1 of a table.
 TextEncoding encoding_of(const SourceName& name);
 
+/// Prints a note if the text of a table in Latin-1 is about to be written, which is always in UTF-8.
+void note_encoding(const SourceName& name);
+
 /// Reads `joint:FILE.csv` (plain or gzip): a header of variable names followed by `p`; one row per labeling; labels are
 /// any text, numbered in sorted order (numerically if all are integers). A row with p = 0 declares its labels and is
 /// dropped. InputError names file, line, value and expectation for: no `p` column, a p that is not a number in [0, 1],

@@ -320,7 +320,7 @@ NumberedItems numbered_items(const Space& space, const std::string& name, int64_
   const Wanted wanted{space, what, most};
   const auto source = open_source(name, &wanted);
   NumberedItems items{first_items(space, *source, most, what, unknowns), {}};
-  for (int64_t k = 0; k < items.labels.size(0); ++k) items.file_rows.push_back(source->file_row(k));
+  items.file_rows = file_rows_of(*source, items.labels.size(0));
   note_others(space, source->space(), what);
   return items;
 }

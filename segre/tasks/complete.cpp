@@ -5,10 +5,10 @@
 #include <iomanip>
 
 #include "segre/core/error.h"
-#include "segre/core/log.h"
 #include "segre/data/missing.h"
 #include "segre/io/csv.h"
 #include "segre/read/csv_items.h"
+#include "segre/read/readers.h"
 #include "segre/sources/source_kinds.h"
 #include "segre/space/blocks.h"
 #include "segre/tasks/complete_items.h"
@@ -112,8 +112,8 @@ torch::Tensor Completer::best(const torch::Tensor& probabilities) const {
 }
 
 void write_probabilities(std::ostream& out, const Space& space, const torch::Tensor& labels,
-                         const torch::Tensor& probabilities, int64_t first, const std::vector<int64_t>& rows) {
-  if (first == 0) out << "row,column,label,probability\n";
+                         const torch::Tensor& probabilities, bool with_header, const std::vector<int64_t>& rows) {
+  if (with_header) out << "row,column,label,probability\n";
   const auto p = probabilities.contiguous();
   out << std::setprecision(6);
   for (int64_t k = 0; k < labels.size(0); ++k) {
@@ -123,8 +123,8 @@ void write_probabilities(std::ostream& out, const Space& space, const torch::Ten
       if (label[i] != kUnknown) continue;
       for (int64_t j = 0; j < space.n_labels(i); ++j) {
         if (space.label_name(i, j) == kMissingName) continue;
-        out << (rows.empty() ? first + k + 1 : rows[k]) << ',' << csv_field(space.variable_name(i)) << ','
-            << csv_field(space.label_name(i, j)) << ',' << row[space.offset(i) + j] << '\n';
+        out << rows[k] << ',' << csv_field(space.variable_name(i)) << ',' << csv_field(space.label_name(i, j)) << ','
+            << row[space.offset(i) + j] << '\n';
       }
     }
   }
@@ -155,8 +155,7 @@ class TableCompleter {
         items_(name, space_, what, Unknowns::allow),
         limit_(name.limit()),
         values_(seed, Purpose::bin_values) {
-    if (items_.rows().encoding() == TextEncoding::latin1 && outputs.out != nullptr)
-      note(items_.rows().file(), ": is Latin-1, the completed table is written in UTF-8");
+    note_encoding(name);
     for (int64_t i = 0; i < space_.n_variables(); ++i) keeps_.push_back(completer.sees_unknown(i));
   }
 
@@ -206,7 +205,7 @@ class TableCompleter {
     const CompletedItems done = complete_round(completer_, labels, {}, n_rows_, wanted);
     if (!completer_.ranks()->is_first()) return;
     if (wanted.probabilities)
-      write_probabilities(*outputs_.probabilities, space_, done.known, done.probabilities, n_rows_, chunk.rows);
+      write_probabilities(*outputs_.probabilities, space_, done.known, done.probabilities, n_rows_ == 0, chunk.rows);
     for (int64_t row = 0; row < rows && wanted.labels; ++row)
       for (int64_t k = 0; k < done.labels.size(1); ++k) write_row(chunk, done.known, done.labels, row, k);
   }

@@ -68,9 +68,9 @@ struct CompleteOutputs {
 int64_t complete_csv(const Completer& completer, const SourceName& name, const std::string& what,
                      const CompleteOutputs& outputs, uint64_t seed, const WorkCallbacks& callbacks = {});
 
-/// Writes row,column,label,probability for the unknown cells of items [B, n]; `first` is the number of the first item,
-/// counted from 0, and `rows` [B] are the numbers to write, if they are not first + 1, ...
+/// Writes row,column,label,probability for the unknown cells of items [B, n], whose rows [B] have these numbers; before
+/// the first ones also the header.
 void write_probabilities(std::ostream& out, const Space& space, const torch::Tensor& labels,
-                         const torch::Tensor& probabilities, int64_t first, const std::vector<int64_t>& rows = {});
+                         const torch::Tensor& probabilities, bool with_header, const std::vector<int64_t>& rows);
 
 }  // namespace segre

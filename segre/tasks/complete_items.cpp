@@ -61,21 +61,23 @@ void complete_items(const Completer& completer, const torch::Tensor& labels, con
   }
 }
 
-torch::Tensor check_evidence(const Space& space, const torch::Tensor& soft, int64_t n_items, const std::string& what) {
+torch::Tensor check_evidence(const Space& space, const torch::Tensor& soft, const std::vector<int64_t>& rows,
+                             const std::string& what) {
+  const int64_t n_rows = rows.empty() ? 0 : rows.back() + 1;
   const int64_t S = space.n_coordinates();
   std::vector<int64_t> shaped = space.shape();
   shaped.push_back(space.max_labels());
   const auto row = soft.dim() > 0 ? soft.sizes().slice(1).vec() : std::vector<int64_t>();
   const bool by_variable =
       space.is_uniform() && (row == std::vector<int64_t>{space.n_variables(), space.max_labels()} || row == shaped);
-  if ((row != std::vector<int64_t>{S} && !by_variable) || soft.size(0) < n_items)
+  if ((row != std::vector<int64_t>{S} && !by_variable) || soft.size(0) < n_rows)
     fail_input(
-        what, ": has shape ", soft.sizes(), ", expected [", n_items, ", ", S, "]",
-        space.is_uniform() ? concat(" or [", n_items, ", ", space.n_variables(), ", ", space.max_labels(), "]") : "",
-        ": log-likelihoods of every label of every item");
+        what, ": has shape ", soft.sizes(), ", expected [", n_rows, ", ", S, "]",
+        space.is_uniform() ? concat(" or [", n_rows, ", ", space.n_variables(), ", ", space.max_labels(), "]") : "",
+        ": log-likelihoods of every label of every row");
   if (soft.isnan().any().item<bool>())
     fail_input(what, ": holds a value that is not a number, log-likelihoods were expected");
-  return soft.reshape({soft.size(0), S}).slice(0, 0, n_items);
+  return soft.reshape({soft.size(0), S}).index_select(0, torch::tensor(rows, torch::kInt64));
 }
 
 }  // namespace segre

@@ -34,8 +34,10 @@ int64_t items_per_round(const Completer& completer);
 CompletedItems complete_round(const Completer& completer, const torch::Tensor& labels, const torch::Tensor& soft,
                               int64_t first, const CompletionWanted& wanted, const WorkCallbacks& callbacks = {});
 
-/// Log-likelihoods of every label of the first n_items items: [N, S] or, in a uniform space, [N, n, c] or the shape of
-/// an item and c -> [n_items, S]. InputError, starting with `what`, for another shape, too few items or a NaN.
-torch::Tensor check_evidence(const Space& space, const torch::Tensor& soft, int64_t n_items, const std::string& what);
+/// Log-likelihoods of every label of the items in these rows of a file, which are in ascending order: of all rows, [N,
+/// S] or, in a uniform space, [N, n, c] or the shape of an item and c -> of the items, [rows.size(), S]. InputError,
+/// starting with `what`, for another shape, too few rows or a NaN.
+torch::Tensor check_evidence(const Space& space, const torch::Tensor& soft, const std::vector<int64_t>& rows,
+                             const std::string& what);
 
 }  // namespace segre

@@ -14,8 +14,8 @@ namespace {
 
 // Items spread evenly over a source, since neighbours in a file are often alike.
 struct Chosen {
-  torch::Tensor numbers;  // [N] int64
-  torch::Tensor labels;   // [N, n] int64
+  torch::Tensor rows;    // [N] int64: DataSource::file_row of each
+  torch::Tensor labels;  // [N, n] int64
 };
 
 Chosen choose_items(const Space& space, const std::string& name, int64_t asked, const std::string& called) {
@@ -27,12 +27,15 @@ Chosen choose_items(const Space& space, const std::string& name, int64_t asked, 
   const int64_t count = there == 0 ? asked : asked == 0 ? there : std::min(asked, there);
   require_memory(8.0 * static_cast<double>(count) * static_cast<double>(space.n_variables()),
                  concat(what, ": holding ", count, " items"), torch::kCPU);
-  const auto in_order = torch::arange(count);
-  if (there == 0 || count == there) return {in_order, source->rows(0, count)};
-  const auto numbers = (in_order * there).div(count, "floor");
-  std::vector<torch::Tensor> rows;
-  for (int64_t k = 0; k < count; ++k) rows.push_back(source->rows(numbers[k].item<int64_t>(), 1));
-  return {numbers, torch::cat(rows)};
+  const bool all = there == 0 || count == there;
+  std::vector<int64_t> rows;
+  std::vector<torch::Tensor> labels;
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t item = all ? k : k * there / count;
+    rows.push_back(source->file_row(item));
+    if (!all) labels.push_back(source->rows(item, 1));
+  }
+  return {torch::tensor(rows, torch::kInt64), all ? source->rows(0, count) : torch::cat(labels)};
 }
 
 // The simulation-free bound of items, which the run's ranks score together.
@@ -81,7 +84,7 @@ OutsideReport detect_outside(const LoadedRun& run, const std::string& name, cons
   const auto score = [&](const std::string& source, const char* what, const Chosen& items) -> ScoredItems {
     const ItemScores found = bound(items.labels, callbacks.for_work(what));
     const auto nats = -found.log_p;
-    return {source, items.numbers, items.labels, nats, found.std_error, scores(items.labels, nats)};
+    return {source, items.rows, items.labels, nats, found.std_error, scores(items.labels, nats)};
   };
   OutsideReport report{space,
                        name,

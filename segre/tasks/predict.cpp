@@ -7,6 +7,7 @@
 #include "segre/core/error.h"
 #include "segre/io/csv.h"
 #include "segre/read/csv_items.h"
+#include "segre/read/readers.h"
 #include "segre/sources/source_kinds.h"
 #include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
@@ -141,6 +142,7 @@ PredictionQuality predict_column(const LoadedRun& run, const SourceName& name, c
   if (variable.size(0) != 1) fail_input(option, " ", column, ": expected one column");
   const auto target = variable[0][0].item<int64_t>();
   CsvItems items(name, space, what, Unknowns::allow, column);
+  note_encoding(name);
   const Completer completer(run, {.sample = run.experiment.sample,
                                   .given = parse_variables(space, column, option).logical_not(),
                                   .holes_as_trained = items.rows().missing() != TableRows::Missing::unknown});

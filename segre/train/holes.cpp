@@ -6,7 +6,8 @@
 namespace segre {
 namespace {
 
-// Evaluations per batch: up to this many holes of an item are drawn one after the other.
+// Evaluations per batch: up to this many holes of an item are drawn one after the other; of more, several are drawn at
+// once, independently given what is known so far.
 constexpr int64_t kSteps = 3;
 
 }  // namespace

@@ -75,6 +75,8 @@ class Trainer {
   const TrainOptions& options() const { return options_; }
   /// Parts of a batch that ranks can share; 1: every rank does all of it.
   int64_t n_shards() const { return n_shards_; }
+  /// Whether unknown labels of the data are filled by the model's own draws; otherwise they are left out of the loss.
+  bool fills_holes() const { return holes_.has_value(); }
   const Space& space() const { return model_.space(); }
   /// Largest time drawn.
   double t_max() const { return law_.t_max(); }

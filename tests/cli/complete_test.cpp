@@ -172,6 +172,64 @@ TEST_F(CliComplete, SaysWhatIsWrong) {
   EXPECT_TRUE(contains(result.err, "t.csv:5: sky is unknown, but complete items are needed here")) << result.err;
 }
 
+// Names and labels with commas, as %2C: the commands must do what they do if the whole is quoted.
+TEST(CliCommasInNames, MayBeEscapedWhereverNamesAreListed) {
+  const ScratchFolder folder;
+  std::string text = "\"size, cm\",hue,\"weight, kg\"\n";
+  for (int k = 0; k < 60; ++k)
+    text += concat(k % 2 == 0 ? "\"1,5\"," : "2,", k % 3 == 0 ? "red," : "blue,", k % 5 == 0 ? "heavy\n" : "light\n");
+  write_text(folder / "t.csv", text);
+  const auto run = (folder / "run").string();
+  const auto data = "csv:" + (folder / "t.csv").string();
+  const auto trained = run_program(tiny_training(data, run, 20) + Arguments{"--set", "train.evidence=any"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const auto table_of = [&](const Arguments& command) {
+    const auto out = folder / "out.csv";
+    std::filesystem::remove(out);
+    const auto result =
+        run_program(Arguments{command[0], run, "--out", out.string()} + Arguments(command.begin() + 1, command.end()));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.exit_code == 0 ? read_text(out) : result.err;
+  };
+  const auto scores = [&](const std::string& only, const std::string& given) {
+    return table_of({"likelihood", "--data", data, "--bound", "order", "--order", "left-to-right", "--items", "6",
+                     "--only", only, "--given", given});
+  };
+  const auto quoted = scores("hue,\"weight, kg\"", "\"size, cm\"");
+  EXPECT_EQ(scores("hue,weight%2C kg", "size%2C cm"), quoted);
+  EXPECT_NE(scores("weight%2C kg", "size%2C cm"), quoted);
+  const auto predicted = [&](const std::string& column) {
+    return table_of({"predict", "--data", data, "--column", column});
+  };
+  EXPECT_TRUE(contains(predicted("weight%2C kg"), "\n2,light,")) << "row 2 is light";
+  EXPECT_EQ(predicted("weight%2C kg"), predicted("weight, kg"));
+  const auto drawn = table_of({"sample", "--count", "5", "--given", "size%2C cm=1%2C5,hue=red"});
+  for (const CsvRow& row : read_csv(folder / "out.csv"))
+    if (row.fields[0] != "size, cm") {
+      EXPECT_EQ(row.fields[0] + "|" + row.fields[1], "1,5|red");
+    }
+  EXPECT_EQ(drawn, table_of({"sample", "--count", "5", "--given", "\"size, cm=1,5\",hue=red"}));
+}
+
+// Nothing else would tell that such holes are not filled.
+TEST_F(CliComplete, TrainingThatLeavesHolesOutSaysSoOnce) {
+  const std::string words = "note: missing cells are left out of this training instead of filled, by train.evidence = ";
+  const auto notes = [&](const std::string& data, const Arguments& more) {
+    std::filesystem::remove_all(folder_ / "other");
+    const auto result = run_program(tiny_training(data, folder_ / "other", 2) + more);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    int count = 0;
+    for (auto at = result.err.find(words); at != std::string::npos; at = result.err.find(words, at + 1)) ++count;
+    return count;
+  };
+  const Arguments uniform{"--set", "train.evidence=uniform"};
+  EXPECT_EQ(notes(source("t.csv") + "?missing=unknown", uniform), 1);
+  EXPECT_EQ(notes(source("t.csv") + "?missing=unknown", {"--set", "train.evidence=any"}), 0);
+  EXPECT_EQ(notes(source("t.csv"), uniform), 0) << "there a hole is a label";
+  EXPECT_EQ(notes(source("t.csv") + "?missing=unknown", uniform + Arguments{"--set", "net.kind=tree"}), 0)
+      << "counting fills them";
+}
+
 // An older model, trained without evidence, works with a warning.
 TEST_F(CliComplete, WarnsIfTheModelWasNeverToldLabels) {
   ASSERT_EQ(

@@ -103,6 +103,14 @@ TEST_F(CliEvaluate, AsksForTheTrainingDataWhereTheyAreGone) {
   EXPECT_TRUE(contains(result.err, "40 training items of csv:"));
 }
 
+TEST_F(CliEvaluate, RefusesTrainingDataThatWereOverwritten) {
+  write_text(table(), read_file(table()) + "sun,no\n");
+  const auto held_out = "csv:" + file("held.csv").string();
+  test::expect_overwritten(evaluate(held_out), table());
+  EXPECT_FALSE(fs::exists(file("out")));
+  EXPECT_EQ(evaluate(held_out, {"--train", "csv:" + table().string()}).exit_code, 0);
+}
+
 TEST_F(CliEvaluate, WarnsWhereTheTrainingItemsAreTheHeldOutOnes) {
   EXPECT_TRUE(contains(evaluate("csv:" + table().string()).err, "Warning: the held-out items are the training items"));
 }

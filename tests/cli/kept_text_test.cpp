@@ -5,6 +5,7 @@
 
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
+#include "tests/support/archives.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 
@@ -77,7 +78,17 @@ TEST_F(CliKeptText, LinesEndAsTheyDid) {
 TEST_F(CliKeptText, Latin1BecomesUtf8WithANote) {
   const auto result = complete("note,sky,ground,weight\nZ\xfcrich,sun,dry,12.5\n", {}, "?encoding=latin1");
   EXPECT_EQ(completed(), "note,sky,ground,weight\nZürich,sun,dry,12.5\n");
-  EXPECT_TRUE(contains(result.err, "new.csv: is Latin-1, the completed table is written in UTF-8")) << result.err;
+  const std::string note = "new.csv: is Latin-1, its text is written in UTF-8";
+  EXPECT_TRUE(contains(result.err, note)) << result.err;
+  const std::string data = source("new.csv") + "?encoding=latin1";
+  for (const Arguments& command :
+       {Arguments{"complete", file("run"), "--probabilities", file("p.csv"), "--data", data},
+        Arguments{"predict", file("run"), "--column", "ground", "--out", file("p.csv"), "--data", data},
+        Arguments{"outliers", file("run"), "--out", file("p.csv"), "--data", data}}) {
+    const auto other = run_program(command);
+    EXPECT_EQ(other.exit_code, 0) << other.err;
+    EXPECT_TRUE(contains(other.err, note)) << command[0] << ": " << other.err;
+  }
 }
 
 TEST_F(CliKeptText, AColumnCalledDrawIsNotWrittenTwice) {
@@ -100,6 +111,30 @@ TEST_F(CliKeptText, RowsKeepTheirNumbersWhenOthersAreSkipped) {
   EXPECT_EQ(predicted[1].fields[0], "1");
   EXPECT_EQ(predicted[2].fields[0], "3");
   EXPECT_EQ(predicted[2].fields[1], "wet");
+}
+
+// Row 2 is left out; what is said of row 3 must not be taken from it.
+TEST_F(CliKeptText, EvidenceFollowsTheRowsOfTheFile) {
+  write_text(folder_ / "new.csv", "sky,ground,weight\n,,12.5\nhail,dry,12.5\n,,7.5\n");
+  // Log-likelihoods of rain, sun; dry, wet; four bins: nothing is said but that row 1 is sun and row 3 rain.
+  std::vector<float> soft(3 * 8, 0.0F);
+  soft[0] = soft[8] = soft[16 + 1] = -20.0F;
+  const std::string body(reinterpret_cast<const char*>(soft.data()), soft.size() * sizeof(float));
+  write_text(folder_ / "e.npy", test::npy_bytes("'<f4'", "(3, 8)", body));
+  const Arguments base{"complete",      file("run"),       "--data",     source("new.csv") + "?unseen=skip",
+                       "--evidence",    file("e.npy"),     "--best",     "--out",
+                       file("out.csv"), "--probabilities", file("p.csv")};
+  const auto result = run_program(base);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = read_csv(folder_ / "out.csv");
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1].fields[0] + rows[1].fields[1], "sundry");
+  EXPECT_EQ(rows[2].fields[0] + rows[2].fields[1], "rainwet");
+  const auto cells = read_csv(folder_ / "p.csv");
+  ASSERT_EQ(cells.size(), 9U) << "a header and two cells of two labels in each of two rows";
+  for (size_t k = 1; k < cells.size(); ++k) EXPECT_EQ(cells[k].fields[0], k < 5 ? "1" : "3");
+  write_text(folder_ / "e.npy", test::npy_bytes("'<f4'", "(2, 8)", body.substr(0, 2 * 8 * sizeof(float))));
+  EXPECT_TRUE(contains(run_program(base).err, "has shape [2, 8], expected [3, 8]"));
 }
 
 TEST_F(CliKeptText, AnUnseenLabelMayBeReadAsAHole) {

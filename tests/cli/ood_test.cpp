@@ -74,6 +74,31 @@ TEST_F(CliOod, WritesTablesPageAndPictureAndPrintsTheTable) {
   EXPECT_TRUE(fs::exists(out() / "items.png"));
 }
 
+TEST(CliOodOfTables, RowsAreThoseOfTheFileWhereSomeAreLeftOut) {
+  const ScratchFolder folder;
+  const auto source = [&](const std::string& name, const std::string& text) {
+    test::write_text(folder / name, text);
+    return "csv:" + (folder / name).string();
+  };
+  std::string text = "sky,ground\n";
+  for (int k = 0; k < 60; ++k) text += k % 2 == 0 ? "sun,dry\n" : "rain,wet\n";
+  ASSERT_EQ(run_program(tiny_training(source("t.csv", text), folder / "run", 2)).exit_code, 0);
+  std::string inside = "sky,ground\n";  // every other row is left out
+  for (int k = 0; k < 16; ++k) inside += k % 2 == 0 ? "hail,dry\n" : "sun,dry\n";
+  const auto result =
+      run_program({"ood", (folder / "run").string(), "--inside", source("in.csv", inside) + "?unseen=skip", "--outside",
+                   source("out.csv", "sky,ground\nsun,wet\nfog,wet\nsun,wet\nrain,dry\nsun,dry\n") + "?unseen=skip",
+                   "--items", "4", "--out", (folder / "out").string()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::vector<std::string> rows;
+  for (const CsvRow& row : read_csv(folder / "out" / "scores.csv")) rows.push_back(row.fields[0] + " " + row.fields[1]);
+  EXPECT_EQ(rows, (std::vector<std::string>{"set item", "inside 1", "inside 5", "inside 9", "inside 13", "outside 0",
+                                            "outside 2", "outside 3", "outside 4"}));
+  const std::string page = read_file(folder / "out" / "report.html");
+  EXPECT_TRUE(contains(page, "inside 13") && contains(page, "outside 4")) << "the rows with the oddest cells";
+  EXPECT_FALSE(contains(page, "outside 1<")) << "row 1 was left out";
+}
+
 TEST_F(CliOod, ZeroItemsAreAllAndScoresAreTheSameAgain) {
   ASSERT_EQ(ood(source("stripes.npy"), source("noise.npy"), {"--items", "0"}).exit_code, 0);
   const std::string scores = read_file(out() / "scores.csv");
@@ -98,6 +123,14 @@ TEST_F(CliOod, TrainingDataThatAreGoneAreAskedFor) {
   EXPECT_TRUE(contains(message, "); give them with --train SOURCE"));
   const auto result = ood(source("moved.npy"), source("noise.npy"), {"--train", source("moved.npy")});
   EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+// As many images as before, but others.
+TEST_F(CliOod, TrainingDataThatWereOverwrittenAreRefused) {
+  fs::rename(file("stripes.npy"), file("moved.npy"));
+  write_images("stripes.npy", (test::noise({40, 16}, 2) > 0.0).to(torch::kInt64));
+  test::expect_overwritten(ood(source("moved.npy"), source("noise.npy")), file("stripes.npy"));
+  EXPECT_FALSE(fs::exists(out()));
 }
 
 TEST_F(CliOod, ItemsHeldOutAreNoTrainingItems) {

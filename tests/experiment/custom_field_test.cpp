@@ -4,6 +4,7 @@
 
 #include "tests/experiment/custom.h"
 #include "tests/experiment/trained.h"
+#include "tests/support/heard_log.h"
 #include "tests/support/messages.h"
 
 namespace segre::custom_field_test {
@@ -75,6 +76,35 @@ TEST(CustomField, ARunOfSegresOwnNetworksTakesNone) {
   const auto path = train_into(folder / "run");
   EXPECT_EQ(input_error([&] { load_run(path, torch::kCPU, two_layers()); }),
             test::description_of(path).string() + ": net.custom = \"\": the given network is called \"two-layers\"");
+}
+
+// Such as one with batch normalisation: the draws that fill a hole would depend on the other items.
+TEST(CustomField, ThatCouplesItemsLeavesHolesOutAndSaysSo) {
+  class Coupling final : public Field {
+   public:
+    explicit Coupling(const Space& space) : scale_(add_parameter("scale", torch::zeros({space.n_coordinates()}))) {
+      add_buffer("mean", torch::zeros({1}));
+    }
+    torch::Tensor forward(const FieldInput& input) override { return input.W * scale_; }
+    int64_t n_activations() const override { return scale_.numel(); }
+
+   private:
+    torch::Tensor scale_;
+  };
+  const Threads one(1);
+  const ScratchFolder folder;
+  test::write_text(folder / "t.csv", "a,b\n0,0\n1,\n0,1\n1,1\n");
+  Experiment e = tiny_experiment();
+  e.data = "csv:" + (folder / "t.csv").string() + "?missing=unknown";
+  e.train.evidence.kind = EvidenceKind::any;
+  test::HeardLog log;
+  const auto make = [](const Space& space, uint64_t /*seed*/) { return std::make_shared<Coupling>(space); };
+  train_run(e, RunDirectory(folder / "run"), with_field({"coupling", make}));
+  EXPECT_TRUE(contains(log.text(),
+                       "note: missing cells are left out of this training instead of filled, since items "
+                       "of a batch influence each other in this network"));
+  train_run(e, RunDirectory(folder / "other"), with_field(two_layers()));
+  EXPECT_EQ(log.text(), "");
 }
 
 TEST(CustomField, ResumesToTheSameBits) {

@@ -113,7 +113,7 @@ struct Telling {
   int64_t first_item;
 
   EvidenceLaw::Draw on(torch::Device device, int64_t count) const {
-    const EvidenceLaw law(space, {.kind = kind}, unknowns, kSeed, kernels::on(device));
+    const EvidenceLaw law(space, {.kind = kind}, unknowns, kSeed, draw_kernels_test::on(device));
     const int64_t n = space.n_variables();
     auto labels = test::some_labels(space, count);
     if (unknowns == Unknowns::allow)

@@ -8,6 +8,7 @@
 #include "segre/net/net_kinds.h"
 #include "segre/net/residual.h"
 #include "segre/net/transformer.h"
+#include "segre/net/unet.h"
 #include "segre/oracle/joint_oracle.h"
 #include "segre/path/e_geodesic.h"
 #include "segre/sample/sampler.h"
@@ -29,8 +30,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // y = a xor b in nine cases out of ten, and c tells nothing. The last label of every variable means a missing value; in
 // one case out of five it replaces the variable's own.
-JointTable xor_with_holes() {
-  const Space space = Space::table({{"a", 3, {}}, {"b", 3, {}}, {"c", 4, {}}, {"y", 3, {}}});
+JointTable xor_with_holes(const Space& space) {
+  const int64_t n_idle = space.n_labels(2) - 1;
   const auto labelings = enumerate_labelings(space);
   auto p = torch::zeros({labelings.size(0)}, torch::kFloat64);
   const auto holes = [&](const torch::Tensor& row, int64_t i, int64_t label) {
@@ -40,21 +41,33 @@ JointTable xor_with_holes() {
   for (int64_t r = 0; r < labelings.size(0); ++r)
     for (int64_t a = 0; a < 2; ++a)
       for (int64_t b = 0; b < 2; ++b)
-        for (int64_t c = 0; c < 3; ++c)
+        for (int64_t c = 0; c < n_idle; ++c)
           for (int64_t y = 0; y < 2; ++y)
-            p[r] += (y == (a ^ b) ? 0.9 : 0.1) / 24.0 * holes(labelings[r], 0, a) * holes(labelings[r], 1, b) *
-                    holes(labelings[r], 2, c) * holes(labelings[r], 3, y);
+            p[r] += (y == (a ^ b) ? 0.9 : 0.1) / static_cast<double>(8 * n_idle) * holes(labelings[r], 0, a) *
+                    holes(labelings[r], 1, b) * holes(labelings[r], 2, c) * holes(labelings[r], 3, y);
   return make_joint_table(space, labelings, p);
+}
+
+const Space& columns() {
+  static const Space space = Space::table({{"a", 3, {}}, {"b", 3, {}}, {"c", 4, {}}, {"y", 3, {}}});
+  return space;
+}
+
+const Space& pixels() {
+  static const Space space = Space::uniform(Layout::image, {2, 2}, 3);
+  return space;
 }
 
 struct Trained {
   std::string name;
+  JointTable joint;
   Model model;
 };
 
-Trained train(const std::string& name, const NetOptions& net) {
+Trained train(const std::string& name, const NetOptions& net, const Space& space = columns()) {
   const test::Threads one_thread(1);
-  const auto source = make_joint_source(xor_with_holes());
+  const JointTable joint = xor_with_holes(space);
+  const auto source = make_joint_source(joint);
   const Model model(source->space(), make_e_geodesic(0.01), Form::evidence, make_field(source->space(), net, 1));
   TrainOptions options;
   options.steps = kSteps;
@@ -64,7 +77,7 @@ Trained train(const std::string& name, const NetOptions& net) {
   Trainer trainer(model, *source, options, 1);
   while (trainer.n_steps() < kSteps) trainer.step();
   load_weights(model.field(), trainer.state(), /*averaged=*/true);
-  return {name, model};
+  return {name, joint, model};
 }
 
 NetOptions net_of(const std::string& kind) {
@@ -77,6 +90,9 @@ NetOptions net_of(const std::string& kind) {
   net.of<TransformerOptions>().layers = 2;
   net.of<TransformerOptions>().width = 32;
   net.of<TransformerOptions>().heads = 2;
+  net.of<UNetOptions>().channels = 16;
+  net.of<UNetOptions>().channel_mult = {1};
+  net.of<UNetOptions>().res_blocks = 1;
   return net;
 }
 
@@ -84,9 +100,12 @@ const std::vector<Trained>& networks() {
   static const std::vector<Trained> all = [] {
     auto on_a_tree = net_of("residual");
     on_a_tree.of<ResidualOptions>().tree = true;
-    return std::vector<Trained>{train("mlp", net_of("mlp")), train("latent_class", net_of("latent_class")),
-                                train("residual", net_of("residual")), train("residual on a tree", on_a_tree),
-                                train("transformer", net_of("transformer"))};
+    return std::vector<Trained>{train("mlp", net_of("mlp")),
+                                train("latent_class", net_of("latent_class")),
+                                train("residual", net_of("residual")),
+                                train("residual on a tree", on_a_tree),
+                                train("transformer", net_of("transformer")),
+                                train("unet", net_of("unet"), pixels())};
   }();
   return all;
 }
@@ -114,9 +133,8 @@ struct Divergence {
 };
 
 Divergence divergence(const Trained& network, const Known& known) {
-  const JointTable table = xor_with_holes();
-  const JointOracle oracle(table, make_e_geodesic(0.01));
-  const Space& space = table.space;
+  const JointOracle oracle(network.joint, make_e_geodesic(0.01));
+  const Space& space = network.joint.space;
   const auto nowhere = torch::zeros({kRows, space.n_coordinates()}, torch::kFloat64);
   Known finite = known;  // the oracle multiplies by zeros
   if (finite.soft.defined()) finite.soft = finite.soft.clamp_min(-1e6);
@@ -129,40 +147,45 @@ Divergence divergence(const Trained& network, const Known& known) {
   return {open.mean().template item<double>(), open.max().template item<double>()};
 }
 
-void expect_close(const Known& known, const std::string& question) {
+void expect_close(const std::function<Known(const JointTable&)>& ask, const std::string& question) {
   for (const Trained& network : networks()) {
-    const Divergence d = divergence(network, known);
+    const Divergence d = divergence(network, ask(network.joint));
     EXPECT_LT(d.mean, kMostOnAverage) << network.name << ", " << question;
     EXPECT_LT(d.largest, kMost) << network.name << ", " << question;
   }
 }
 
 TEST(NetworkConditionals, KnownLabelsAndHoles) {
-  expect_close({.labels = rows_with_holes(xor_with_holes())}, "known labels");
+  expect_close([](const JointTable& joint) -> Known { return {.labels = rows_with_holes(joint)}; }, "known labels");
 }
 
 TEST(NetworkConditionals, ExcludedLabelsDrownNothing) {
-  const JointTable table = xor_with_holes();
-  const auto labels = rows_with_holes(table);
-  for (const double behind : {-10.0, -1e4, -kInfinity})
-    expect_close({.labels = labels, .soft = no_missing_values(table.space, labels, behind)},
-                 concat("excluded by ", behind));
+  for (const double behind : {-10.0, -1e4, -kInfinity}) {
+    const auto ask = [&](const JointTable& joint) -> Known {
+      const auto labels = rows_with_holes(joint);
+      return {.labels = labels, .soft = no_missing_values(joint.space, labels, behind)};
+    };
+    expect_close(ask, concat("excluded by ", behind));
+  }
 }
 
 TEST(NetworkConditionals, SoftEvidenceAddsUp) {
-  const JointTable table = xor_with_holes();
-  const auto labels = rows_with_holes(table);
-  const auto soft = moderate_evidence(table.space);
-  expect_close({.labels = labels, .soft = soft}, "soft");
-  expect_close({.labels = labels, .soft = soft + no_missing_values(table.space, labels, -kInfinity)}, "soft, excluded");
+  for (const double behind : {0.0, -kInfinity}) {
+    const auto ask = [&](const JointTable& joint) -> Known {
+      const auto labels = rows_with_holes(joint);
+      return {.labels = labels,
+              .soft = moderate_evidence(joint.space) + no_missing_values(joint.space, labels, behind)};
+    };
+    expect_close(ask, concat("soft, labels of missing values ", behind));
+  }
 }
 
 TEST(NetworkConditionals, AConstantPerVariableSaysNothing) {
-  const JointTable table = xor_with_holes();
-  const auto labels = rows_with_holes(table);
-  const auto soft = moderate_evidence(table.space);
-  const auto shift = spread(table.space, 50.0 * test::noise({kRows, table.space.n_variables()}, 12));
   for (const Trained& network : networks()) {
+    const Space& space = network.joint.space;
+    const auto labels = rows_with_holes(network.joint);
+    const auto soft = moderate_evidence(space);
+    const auto shift = spread(space, 50.0 * test::noise({kRows, space.n_variables()}, 12));
     const Sampler sampler(network.model, {}, 1);
     const auto plain = sampler.probabilities({.labels = labels, .soft = soft}, 0);
     const auto shifted = sampler.probabilities({.labels = labels, .soft = soft + shift}, 0);
@@ -172,12 +195,10 @@ TEST(NetworkConditionals, AConstantPerVariableSaysNothing) {
 }
 
 TEST(NetworkConditionals, ExcludedLabelsAreNeverDrawn) {
-  const JointTable table = xor_with_holes();
-  const Space& space = table.space;
-  const auto labels = rows_with_holes(table);
-  const Known known{.labels = labels, .soft = no_missing_values(space, labels, -kInfinity)};
-  const auto last = space.starts(torch::kCPU).slice(0, 1);
-  for (const Trained& network : networks())
+  for (const Trained& network : networks()) {
+    const Space& space = network.joint.space;
+    const auto labels = rows_with_holes(network.joint);
+    const Known known{.labels = labels, .soft = no_missing_values(space, labels, -kInfinity)};
     for (const char* sampler : {"rk4", "sde", "erasure"}) {
       const auto drawn = Sampler(network.model, {.sampler = sampler}, 1).complete(known, 0, 0).labels;
       for (int64_t i = 0; i < space.n_variables(); ++i) {
@@ -186,6 +207,7 @@ TEST(NetworkConditionals, ExcludedLabelsAreNeverDrawn) {
         EXPECT_EQ(excluded.sum().item<int64_t>(), 0) << network.name << ", " << sampler;
       }
     }
+  }
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ TEST_F(TableForModel, ValuesOutsideTheRangeOfTrainingAreNotedAndKept) {
   EXPECT_TRUE(torch::equal(data.labels, bytes({0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 2, 0}, 2))) << "the nearest interval";
   ASSERT_EQ(data.outside.size(), 3U) << "neither bounds nor names of bins nor missing values";
   std::string found;
-  for (const auto& [item, variable, text] : data.outside) found += concat(item, ":", variable, "=", text, " ");
+  for (const OutsideValue& value : data.outside) found += concat(value.item, ":", value.variable, "=", value.text, " ");
   EXPECT_EQ(found, "1:0=1e9 2:1=1969-12-31 4:0=19 ");
   EXPECT_EQ(notes(), concat("note: ", file(),
                             ": 3 values lie outside the range of training and count as the nearest interval: ", file(),

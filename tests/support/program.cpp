@@ -103,6 +103,16 @@ Arguments operator+(Arguments first, const Arguments& second) {
   return first;
 }
 
+void expect_overwritten(const ProgramResult& result, const std::filesystem::path& file) {
+  EXPECT_EQ(result.exit_code, 2) << "bad input";
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_NE(result.err.find(file.string()), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find(" holds something else than when the run learned from it, "), std::string::npos)
+      << result.err;
+  EXPECT_NE(result.err.find("; give them with --train SOURCE\n"), std::string::npos) << result.err;
+}
+
 Arguments tiny_training(const std::string& source, const std::filesystem::path& run, int steps) {
   return {"train",
           "--data",

@@ -51,6 +51,10 @@ ProgramResult run_program(const Arguments& arguments, const std::string& out = {
 /// `first` and then `second`.
 Arguments operator+(Arguments first, const Arguments& second);
 
+/// The program refused to work with a training file that holds something else than when the run learned from it: one
+/// line that names the file and what to do, and nothing on standard output.
+void expect_overwritten(const ProgramResult& result, const std::filesystem::path& file);
+
 /// Arguments that train `source` into `run` with a network so small that it takes no time.
 Arguments tiny_training(const std::string& source, const std::filesystem::path& run, int steps);
 

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <sstream>
 
+#include "segre/likelihood/order_bound.h"
 #include "segre/tasks/complete_items.h"
+#include "tests/support/messages.h"
 #include "tests/tasks/known_tree.h"
 
 namespace segre::predict_test {
@@ -128,6 +130,38 @@ TEST_F(Predict, RowsKeepTheirNumbersOverRoundsAndWhenOthersAreSkipped) {
   ASSERT_EQ(static_cast<int64_t>(lines_.size()), round + 4);
   EXPECT_EQ(lines_[1], "2,yes,0.99,yes,0.99");
   EXPECT_EQ(lines_.back(), concat(round + 4, ",yes,0.8,no,0.2"));
+}
+
+// Labels much rarer than float32 can hold, 1e-45: the logits say how rare they are, and nothing on the way from them
+// rounds it up.
+class RareLabels : public testing::Test {
+ protected:
+  static constexpr double kRare[] = {-200.0, -300.0};  // nats: 1e-87 and 1e-130
+  static constexpr double kRounding = 1e-3;            // of float32 at 500 nats, a few times
+  const Space space_ = Space::table({{"a", 2, {"often", "rare"}}, {"b", 2, {"often", "rare"}}});
+  const LoadedRun run_ = test::run_of(
+      space_, std::make_shared<test::StatedLogits>(torch::tensor({0.0, kRare[0], 0.0, kRare[1]}, torch::kFloat64)));
+};
+
+TEST_F(RareLabels, CostAPredictionAsManyNatsAsTheLogitsSay) {
+  const test::ScratchFolder folder;
+  test::write_text(folder / "t.csv", "a,b\noften,rare\nrare,often\noften,often\n");
+  std::ostringstream out;
+  const auto source = parse_source_name("csv:" + (folder / "t.csv").string());
+  const auto quality = predict_column(run_, source, "data", "b", "column", out);
+  EXPECT_NEAR(quality.log_loss.value, -kRare[1] / 3.0, kRounding);
+  EXPECT_TRUE(test::contains(quality.describe(), ", log loss 100 +- ")) << quality.describe();
+  EXPECT_TRUE(test::contains(out.str(), "\n1,often,1,rare,5.148")) << out.str() << "exp(-300) = 5.148e-131";
+}
+
+TEST_F(RareLabels, CostALabelingFilledInFromLeftToRightAsManyNatsAsTheLogitsSay) {
+  const auto labels = enumerate_labelings(space_);
+  const auto scores = OrderBound(flow_of(run_.model), {.order = LabelOrder::left_to_right})(labels);
+  for (int64_t k = 0; k < labels.size(0); ++k) {
+    const double exact =
+        kRare[0] * labels[k][0].item<double>() + kRare[1] * labels[k][1].item<double>();  // the rest is 1 - 1e-87
+    EXPECT_NEAR(scores.log_p[k].item<double>(), exact, kRounding);
+  }
 }
 
 }  // namespace
