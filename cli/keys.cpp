@@ -10,8 +10,10 @@ void add_keys(CLI::App& app, Context& /*context*/) {
   command->footer("Example: segre keys > my.toml");
   command->callback([] {
     Experiment experiment;
-    std::cout << "# Every key of a segre config with its default, which is our recipe. Printed by 'segre keys'.\n\n"
-              << schema_of(experiment).to_toml(/*with_help=*/true);
+    std::cout
+        << "# Every key of a segre config with its default, which suits joints of a few variables. For a key that a\n"
+           "# config leaves out, the recipe for its data and network decides. Printed by 'segre keys'.\n\n"
+        << schema_of(experiment).to_toml(/*with_help=*/true);
   });
 }
 

@@ -28,7 +28,7 @@ optional=()
 case "${1:-build}" in
   build) ;;
   python) packages+=(python3-dev) ;;
-  test) packages+=(python3-dev); optional+=(chromium) ;;
+  test) packages+=(python3-dev); optional+=(chromium pkgconf) ;;
   lint) packages+=(clang-format clang-tidy) ;;
   fuzz) packages+=(clang libclang-rt-dev) ;;
   bench) ;;
@@ -64,7 +64,7 @@ install_optional() {
     installed "$package" && continue
     # Tried once per checkout: if the distribution does not have it, the test that needs it is skipped.
     [ -e ".venv/without-$package" ] && continue
-    say "install Debian package: $package (for the browser test)"
+    say "install Debian package: $package (for a test)"
     if ! apt_install "$package"; then
       mkdir -p .venv && touch ".venv/without-$package"
       echo "$package could not be installed; the tests that need it will be skipped. To run them: sudo apt-get install -y $package" >&2

@@ -51,6 +51,25 @@ status=0
 message=$("$prefix/bin/segre" sample runs/mine --count 1 --out samples.csv 2>&1) || status=$?
 [ $status -eq 2 ] && [ "$(wc -l <<< "$message")" -eq 1 ] && grep -q 'net.custom = "two-layers"' <<< "$message" ||
   { echo "sampling a run with a network of its own: exit $status, $message" >&2; exit 1; }
+# Without CMake: a program built with what pkg-config says.
+cat > "$scratch/small.cpp" <<'END'
+#include <segre/core/version.h>
+#include <cstdio>
+int main() { std::printf("with pkg-config: %s\n", segre::release().c_str()); }
+END
+pc=$(find "$prefix" -name segre.pc)
+if command -v pkg-config > /dev/null; then
+  flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --define-variable=torch="$scratch/libtorch" --cflags --libs segre)
+  # shellcheck disable=SC2086  # words
+  c++ -std=c++20 "$scratch/small.cpp" $flags -o "$scratch/small" && "$scratch/small"
+else
+  echo "pkg-config is not installed: segre.pc was not tried"
+fi
+# A prefix has what a C++ program or a user needs, once, and nothing of the Python package.
+for file in bin/segre lib/libsegre.a include/segre/segre.h share/segre/models/mnist share/doc/segre/LICENSE; do
+  [ -e "$prefix/$file" ] || { echo "$file is not installed" >&2; exit 1; }
+done
+if find "$prefix" -name '*.so*' -o -name '*.py*' | grep .; then echo "these do not belong there" >&2; exit 1; fi
 # The installed program finds its files.
 "$prefix/bin/segre" doctor | grep -q "plotly.js  $prefix/share/segre/plotly.min.js"
 echo "installed program: ok"

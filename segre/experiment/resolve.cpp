@@ -8,9 +8,14 @@
 namespace segre {
 namespace {
 
+// What the user says: the config, then whatever overrides it.
 void apply(const Request& request, Experiment& experiment) {
   auto schema = schema_of(experiment);
-  if (!request.data.empty()) experiment.data = request.data;
+  if (!request.config.empty()) schema.read_file(request.config);
+  if (!request.data.empty()) {
+    experiment.data = request.data;
+    if (!request.config.empty()) experiment.validation.clear();  // it belongs to the config's own data
+  }
   for (const auto& assignment : request.set) schema.set(assignment, request.set_called);
 }
 
@@ -22,7 +27,7 @@ std::string asked_kind(const Request& request) {
   return experiment.net.kind;
 }
 
-Experiment changed(Experiment base, const Request& request) {
+Experiment changed(const Request& request, Experiment base = {}) {
   apply(request, base);
   if (base.data.empty())
     fail_input("nothing to learn: data.source is empty; 'segre train --data coupled --out run' is an example");
@@ -43,41 +48,37 @@ Experiment asked_before(const RunDirectory& run) {
   return experiment;
 }
 
-Experiment read_config(const std::string& path) {
-  Experiment experiment;
-  schema_of(experiment).read_file(path);
-  return experiment;
-}
-
 }  // namespace
 
 Resolved resolve(const Request& request, torch::Device device, double max_seconds) {
-  const Experiment base = request.config.empty() ? Experiment() : read_config(request.config);
-  Resolved out{changed(base, request), nullptr};
+  Resolved out{changed(request), nullptr};
   out.source = request.source ? request.source : open_source(out.experiment.data);
-  if (request.config.empty() && request.own_network) {
+  if (request.own_network) {
     out.experiment = recipe_for(out.source->space(), out.source->n_items(), device);
     apply(request, out.experiment);
-  } else if (request.config.empty()) {
-    const EvidenceKind asked = out.experiment.train.evidence.kind;
-    out.experiment = choose_recipe({.source = out.source,
-                                    .device = device,
-                                    .seconds = max_seconds,
-                                    .kind = asked_kind(request),
-                                    .apply = [&](Experiment& experiment) { apply(request, experiment); },
-                                    .tell = request.tell,
-                                    .stop = request.stop});
-    apply(request, out.experiment);
-    // A recipe's evidence is for models that can be told of it; for others, it is what the user asked for.
-    const bool can_be_told =
-        out.experiment.form == Form::evidence && out.experiment.train.objective == Objective::cross_entropy;
-    if (!can_be_told) out.experiment.train.evidence.kind = asked;
+    return out;
   }
+  const EvidenceKind asked = out.experiment.train.evidence.kind;
+  const std::string kind = asked_kind(request);
+  // A config with a network has its sizes, too: nothing needs to be tried.
+  const bool is_sized = !request.config.empty() && !kind.empty();
+  out.experiment = choose_recipe({.source = out.source,
+                                  .device = device,
+                                  .seconds = is_sized ? 0.0 : max_seconds,
+                                  .kind = kind,
+                                  .apply = [&](Experiment& experiment) { apply(request, experiment); },
+                                  .tell = request.tell,
+                                  .stop = request.stop});
+  apply(request, out.experiment);
+  // A recipe's evidence is for models that can be told of it; for others, it is what the user asked for.
+  const bool can_be_told =
+      out.experiment.form == Form::evidence && out.experiment.train.objective == Objective::cross_entropy;
+  if (!can_be_told) out.experiment.train.evidence.kind = asked;
   return out;
 }
 
 Resolved resolve_resumed(const Request& request, const RunDirectory& run) {
-  return {changed(request.config.empty() ? asked_before(run) : read_config(request.config), request), request.source};
+  return {changed(request, asked_before(run)), request.source};
 }
 
 }  // namespace segre

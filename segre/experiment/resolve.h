@@ -9,8 +9,8 @@ namespace segre {
 
 /// A user's request: a config, a source and assignments that override it.
 struct Request {
-  std::string config{};                  ///< TOML file; empty: the recipe for the data
-  std::string data{};                    ///< source that replaces data.source; empty: the config's
+  std::string config{};                  ///< TOML file with some keys or all; empty: none
+  std::string data{};                    ///< source that replaces data.source and data.validation; empty: the config's
   std::shared_ptr<DataSource> source{};  ///< `data`, if already open or only in memory
   bool own_network = false;              ///< the program brings its network (CustomField), so none is chosen
   std::vector<std::string> set{};        ///< "key=value"
@@ -26,12 +26,13 @@ struct Resolved {
                                        ///< the labels of its checkpoint
 };
 
-/// Reads the config, or chooses the recipe for the data if there is none, and applies the rest. The recipe depends on
-/// the device and, unless max_seconds is 0, fits the training into that time. InputError if there is nothing to learn.
+/// The recipe for the data, changed by the config and by the rest. The recipe is that for the network that they name,
+/// or chooses one; it depends on the device and, unless max_seconds is 0 or the config names the network, fits the
+/// training into that time. InputError if there is nothing to learn.
 Resolved resolve(const Request& request, torch::Device device, double max_seconds = 0.0);
 
-/// The same for a resumed run. Without a config, uses the run's config.toml, which may have been edited by hand, or the
-/// last checkpoint if that file is gone. train_run rejects changes that would make it a different run.
+/// The same for a resumed run: changes the run's config.toml, which may have been edited by hand, or the last
+/// checkpoint if that file is gone. train_run rejects changes that would make it a different run.
 Resolved resolve_resumed(const Request& request, const RunDirectory& run);
 
 }  // namespace segre
