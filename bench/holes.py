@@ -117,8 +117,9 @@ def ask_table(args):
     others, test = read_table(args.test)
     chosen = args.columns.split(",") if args.columns else names
     pick = lambda own, rows: [[row[own.index(name)] for name in chosen] for row in rows]
-    test = [row for row in pick(others, test) if not set(row) & set(MISSING)][:args.rows]
     train = pick(names, train)
+    seen = [set(column) - set(MISSING) for column in zip(*delete_cells(train, args.train_share, args.seed))]
+    test = [row for row in pick(others, test) if all(cell in labels for cell, labels in zip(row, seen))][:args.rows]
     deleted = delete_cells([["x"] * len(chosen)] * len(test), args.share, args.seed + 1)
     cells = [(r, i) for r, row in enumerate(deleted) for i, cell in enumerate(row) if cell == ""]
     compare(args, chosen, train, test, {f"{args.share:.0%} deleted": (cells, cells)}, args.options)

@@ -155,7 +155,9 @@ void note_holes_left_out(const Trainer& trainer, const DataSource& source, const
   if (!source.has_unknowns() || trainer.fills_holes() || field.parameters().empty()) return;
   const bool is_uniform = trainer.options().evidence.kind == EvidenceKind::uniform;
   note("missing cells are left out of this training instead of filled, ",
-       is_uniform ? "by train.evidence = \"uniform\"" : "since items of a batch influence each other in this network",
+       !trainer.options().fill_holes ? "by train.fill_holes = false"
+       : is_uniform                  ? "by train.evidence = \"uniform\""
+                                     : "since items of a batch influence each other in this network",
        ": right only if they are missing completely at random, whatever the rest of their row",
        is_uniform ? "; train.evidence = \"any\" fills them" : "");
 }

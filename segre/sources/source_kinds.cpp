@@ -114,7 +114,7 @@ std::vector<SourceKind> table_kinds() {
         {"missing",
          "label: missing values (empty, NA, N/A, NaN, nan, null, NULL, ?) get their own label; unknown: training fills "
          "them with the model's own draws, which is right if what is missing depends only on what is known (with "
-         "train.evidence=uniform it leaves them out, which is right only if it depends on nothing); refuse (label)"},
+         "train.fill_holes=false it leaves them out, which is right only if it depends on nothing); refuse (label)"},
         {"labels",
          "the labels of all columns, e.g. 0|1, in any order, including those that do not occur in FILE; other values "
          "are refused (those found)"},

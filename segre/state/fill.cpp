@@ -28,7 +28,7 @@ torch::Tensor fill_unknown(const Space& space, torch::Tensor labels, const FillP
   auto filled = torch::zeros_like(total);
   for (int64_t step = 0; step < plan.steps; ++step) {
     const auto p = plan.log_marginals(labels).exp();
-    const auto upto = (total * (step + 1)).div(plan.steps, "floor");
+    const auto upto = plan.upto ? plan.upto(step, total) : (total * (step + 1)).div(plan.steps, "floor");
     const auto now = first_cells(plan.priority(p), labels == kUnknown, upto - filled);
     labels = torch::where(now, draw(space, p, plan.uniforms(step)), labels);
     filled = upto;

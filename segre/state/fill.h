@@ -9,8 +9,10 @@ namespace segre {
 /// How fill_unknown draws labels.
 struct FillPlan {
   int64_t steps = 1;  ///< evaluations; the cells of a step are drawn as if they were independent
-  std::function<torch::Tensor(const torch::Tensor& labels)> log_marginals;  ///< [B, n] so far -> [B, S]
-  std::function<torch::Tensor(int64_t step)> uniforms;                      ///< [B, n] numbers that decide the labels
+  /// How many of an item's `total` open cells, [B, 1], are drawn by the end of a step; all by the end of the last.
+  std::function<torch::Tensor(int64_t step, const torch::Tensor& total)> upto = {};  ///< empty: equal shares
+  std::function<torch::Tensor(const torch::Tensor& labels)> log_marginals;           ///< [B, n] so far -> [B, S]
+  std::function<torch::Tensor(int64_t step)> uniforms;            ///< [B, n] numbers that decide the labels
   std::function<torch::Tensor(const torch::Tensor& p)> priority;  ///< p [B, S] -> [B, n]: smaller ones come first
 };
 

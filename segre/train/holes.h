@@ -7,8 +7,10 @@ namespace segre {
 /// Training items with holes. Leaving the holes out would let the network see which cells are missing, and it would
 /// learn p(x | those cells are missing): its samples, which have no holes, would follow the complete rows alone. So
 /// holes are filled by the model's own draws given the rest of their item, which is right if cells are missing at
-/// random, as in stochastic EM. Then, so that the network also learns to do without some cells, half of the items lose
-/// those that are missing in another item, whatever their labels.
+/// random, as in stochastic EM. Three evaluations draw up to three holes of an item one after the other, the most
+/// uncertain first; of more, one, two and then the rest at once, whose dependence those three mostly explain. Then, so
+/// that the network also learns to do without some cells, half of the items lose those that are missing in another
+/// item, whatever their labels.
 class TrainingHoles {
  public:
   TrainingHoles(Model model, uint64_t seed) : model_(std::move(model)), seed_(seed) {}

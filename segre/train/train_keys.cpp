@@ -17,6 +17,10 @@ void declare_train_keys(ConfigSchema& schema, TrainOptions& options) {
   schema.integer("train.steps", &options.steps, {1, 1e12}, Later::free, "optimiser steps");
   schema.integer("train.epochs", &options.epochs, {0, 1e9}, Later::free,
                  "passes over the data instead of train.steps; 0: train.steps");
+  schema.flag(
+      "train.fill_holes", &options.fill_holes, Later::fixed,
+      "fill unknown cells by the model's own draws, right if they are missing at random; false leaves them out, "
+      "faster, and right only if they are missing completely at random");
   schema.integer("train.batch", &options.batch, {1, 1e9}, Later::fixed, "items per step, over all ranks");
   schema.integer("train.shards", &options.shards, {0, 1 << 20}, Later::fixed,
                  "parts of a batch for threads and ranks on the CPU, a power of two; 0: as many as pay");

@@ -91,7 +91,8 @@ Trainer::Trainer(Model model, const DataSource& source, const TrainOptions& opti
         "train.objective = \"cross_entropy\" needs model.form = \"endpoint\" or \"evidence\": the velocity form has no "
         "label logits");
   check_same_counts(model_.space(), source_.space());
-  if (source_.has_unknowns() && options_.evidence.kind != EvidenceKind::uniform && TrainingHoles::can_fill(model_))
+  if (source_.has_unknowns() && options_.fill_holes && options_.evidence.kind != EvidenceKind::uniform &&
+      TrainingHoles::can_fill(model_))
     holes_.emplace(model_, seed_);
   if (!evidence_.is_idle() && (options_.objective != Objective::cross_entropy || model_.form() != Form::evidence))
     fail_input(source_.has_unknowns() ? "data with unknown labels" : "train.evidence",

@@ -26,6 +26,7 @@ struct TrainOptions {
   TimeLawKind time_law = TimeLawKind::information;
   bool reweight = false;     ///< weight items back to uniform times, see TimeLaw
   EvidenceOptions evidence;  ///< what the network is told besides the state of the flow
+  bool fill_holes = true;    ///< fill unknown labels by the model's own draws, see TrainingHoles, or leave them out
   int64_t steps = 8000;      ///< optimiser steps
   int64_t epochs = 0;        ///< passes over a finite source instead of `steps`; 0: use `steps`
   int64_t batch = 1024;      ///< items per step, over all ranks

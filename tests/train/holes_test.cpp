@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "segre/net/latent_class.h"
+#include "segre/net/mlp.h"
 #include "segre/net/net_kinds.h"
 #include "segre/net/residual.h"
 #include "segre/net/tree.h"
@@ -38,7 +39,7 @@ std::unique_ptr<DataSource> missing_at_random() {
   return make_dataset_source({.space = space, .labels = rows, .unknowns = Unknowns::allow});
 }
 
-Model trained(const DataSource& source, const NetOptions& net, int64_t steps, double lr = 3e-3) {
+Model trained(const DataSource& source, const NetOptions& net, int64_t steps, double lr = 3e-3, bool fills = true) {
   const test::Threads one_thread(1);
   const Model model(source.space(), make_e_geodesic(0.01), Form::evidence, make_field(source.space(), net, 1));
   model.field().fit(source);
@@ -47,6 +48,7 @@ Model trained(const DataSource& source, const NetOptions& net, int64_t steps, do
   options.batch = 256;
   options.schedule.lr = lr;
   options.evidence.kind = EvidenceKind::any;
+  options.fill_holes = fills;
   Trainer trainer(model, source, options, 1);
   while (trainer.n_steps() < steps) trainer.step();
   load_weights(model.field(), trainer.state(), /*averaged=*/true);
@@ -56,6 +58,7 @@ Model trained(const DataSource& source, const NetOptions& net, int64_t steps, do
 NetOptions small_net(const std::string& kind) {
   NetOptions net;
   net.kind = kind;
+  net.of<MlpOptions>().hidden = {64, 64};
   net.of<LatentClassOptions>().classes = 8;
   net.of<ResidualOptions>().blocks = 2;
   net.of<ResidualOptions>().width = 64;
@@ -75,7 +78,7 @@ TEST(TrainingHoles, OneModelGivesOneAnswer) {
   constexpr double kTolerance = 3.0 * 0.007 + 0.02;
   // A tree is counted, and a mixture learns by large steps.
   const std::tuple<const char*, int64_t, double> kinds[] = {
-      {"residual", 1000, 3e-3}, {"latent_class", 1000, 0.05}, {"tree", 50, 3e-3}};
+      {"residual", 1000, 3e-3}, {"mlp", 1000, 3e-3}, {"latent_class", 1000, 0.05}, {"tree", 50, 3e-3}};
   for (const auto& [kind, steps, lr] : kinds) {
     const Model model = trained(*source, small_net(kind), steps, lr);
     const Sampler sampler(model, {}, 1);
@@ -92,6 +95,38 @@ TEST(TrainingHoles, OneModelGivesOneAnswer) {
           << kind << ", given z, " << i;
     }
   }
+}
+
+constexpr int64_t kCopies = 8;
+
+// How often two columns agree, on average over the pairs.
+double agreement(const torch::Tensor& rows) {
+  const auto ones = rows.to(torch::kFloat64).sum(1);
+  const auto pairs = (ones * (ones - 1.0) + (kCopies - ones) * (kCopies - ones - 1.0)) / 2.0;
+  return pairs.mean().item<double>() / (kCopies * (kCopies - 1) / 2.0);
+}
+
+// Copies of a coin, each wrong in one case out of twenty, that are missing all together in half of the rows. Left out,
+// they are learned from the other half. Filled, the last five are drawn at once, and what they lose of their
+// dependence is learned: two columns agreed in 0.79 of the samples when thirds were drawn at once.
+TEST(TrainingHoles, OfABlockOfColumnsKeepTheirDependence) {
+  const auto u = [](uint64_t part, int64_t columns) {
+    return fill_uniform(torch::empty({kRows, columns}), RandomStream(2, Purpose::probe).part(part), 0);
+  };
+  const auto rows = (u(0, 1) < 0.5).logical_xor(u(1, kCopies) < 0.05).to(torch::kInt64);
+  const auto source = make_dataset_source({.space = test::binary_space(kCopies),
+                                           .labels = rows.masked_fill(u(2, 1) < 0.5, kUnknown),
+                                           .unknowns = Unknowns::allow});
+  // A standard deviation of a share of 20,000 rows is 0.002; the rest is for networks trained for seconds.
+  constexpr double kTolerance = 0.02;
+  constexpr double kLost = 0.04;
+  const std::tuple<const char*, int64_t, double> kinds[] = {{"residual", 1000, 3e-3}, {"latent_class", 1000, 0.05}};
+  for (const auto& [kind, steps, lr] : kinds)
+    for (const bool fills : {true, false}) {
+      const Model model = trained(*source, small_net(kind), steps, lr, fills);
+      const double found = agreement(Sampler(model, {}, 1).draw(0, kRows).labels);
+      EXPECT_NEAR(found, agreement(rows), fills ? kTolerance + kLost : kTolerance) << kind << ", " << fills;
+    }
 }
 
 TEST(TrainingHoles, DependOnTheSeedAndTheItemOnly) {
