@@ -45,7 +45,8 @@ JointTable weather() {
   return make_joint_table(space, labelings, p / p.sum());
 }
 
-void write_demo_table(const fs::path& file, const Space& space, const torch::Tensor& labels, const torch::Tensor& hole) {
+void write_demo_table(const fs::path& file, const Space& space, const torch::Tensor& labels,
+                      const torch::Tensor& hole) {
   write_file_whole(file, [&](std::ostream& out) {
     for (int64_t i = 0; i < space.n_variables(); ++i) out << (i > 0 ? "," : "") << space.variable_name(i);
     for (int64_t k = 0; k < labels.size(0); ++k)

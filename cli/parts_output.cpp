@@ -20,7 +20,7 @@ std::string name_of_part(int64_t first) {
 }
 
 void write_part(const fs::path& folder, const Space& space, const torch::Tensor& labels, int64_t first,
-                 const std::optional<RandomStream>& numbers) {
+                const std::optional<RandomStream>& numbers) {
   std::optional<BinValues> values;
   if (numbers) values = {*numbers, static_cast<uint64_t>(first)};
   write_file_whole(folder / name_of_part(first),

@@ -11,7 +11,7 @@ namespace {
 using torch::indexing::Slice;
 
 constexpr int64_t kIndicatorFloats = int64_t{1} << 25;  // of indicators at a time: 128 MB
-constexpr int64_t kMostItems = int64_t{1} << 24;    // counts stay exact in float32
+constexpr int64_t kMostItems = int64_t{1} << 24;        // counts stay exact in float32
 constexpr double kTestLevel = 0.95;
 
 // Which items are in the first set: row 0 as observed, the others at random. [1 + kPermutations, N + M] float32.

@@ -10,10 +10,10 @@
 namespace segre {
 namespace {
 
-constexpr double kLookSeconds = 1.0;             // how often losses are fetched for the progress line
+constexpr double kLookSeconds = 1.0;                  // how often losses are fetched for the progress line
 constexpr int64_t kMostTimedSteps = 100'000'000'000;  // maximum under a time limit, below the maximum of train.steps
-constexpr int64_t kLogEvery = 50;                // steps per line of metrics
-constexpr int64_t kPictureEvery = 4;             // validations
+constexpr int64_t kLogEvery = 50;                     // steps per line of metrics
+constexpr int64_t kPictureEvery = 4;                  // validations
 // An evaluation costs a third of an item's training; sampling and validation are allowed half as much again.
 constexpr double kEvaluationShare = 0.5;
 const char* const kWindowName = "metrics.window";

@@ -41,7 +41,8 @@ constexpr size_t kMostTensorAxes = 32;
 // Bytes of a tensor of this shape. The product of all nonzero extents must stay in range too: LibTorch computes strides
 // for empty tensors as well.
 uint64_t bytes_of(const std::vector<int64_t>& shape, torch::ScalarType type, const std::string& place) {
-  if (shape.size() > kMostTensorAxes) fail_input(place, " has ", shape.size(), " axes, at most ", kMostTensorAxes, " are read");
+  if (shape.size() > kMostTensorAxes)
+    fail_input(place, " has ", shape.size(), " axes, at most ", kMostTensorAxes, " are read");
   auto bytes = static_cast<int64_t>(torch::elementSize(type));
   bool is_empty = false;
   for (const int64_t extent : shape) {

@@ -96,7 +96,8 @@ std::string writer_name() {
 // An unused name in the directory. TensorBoard reads the files of a directory in order of their names, so the time
 // comes first.
 fs::path free_name(const fs::path& directory) {
-  const auto stem = concat("events.out.tfevents.", static_cast<int64_t>(now()), ".", writer_name(), ".", ::getpid(), ".");
+  const auto stem =
+      concat("events.out.tfevents.", static_cast<int64_t>(now()), ".", writer_name(), ".", ::getpid(), ".");
   std::error_code ignored;
   for (int number = 0;; ++number)
     if (fs::path file = directory / concat(stem, number); !fs::exists(file, ignored)) return file;

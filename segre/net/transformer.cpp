@@ -67,8 +67,9 @@ int64_t activations_of(const Space& space, const TransformerOptions& own) {
 NetCost cost_of(const Space& space, const NetOptions& options) {
   constexpr double kMostNumbers = 0x1p60;  // more than any memory holds, but an integer still
   const auto& own = options.of<TransformerOptions>();
-  NetCost cost{.n_parameters = static_cast<int64_t>(std::min(count_transformer_parameters(space, options), kMostNumbers)),
-               .n_saved = activations_of(space, own)};
+  NetCost cost{
+      .n_parameters = static_cast<int64_t>(std::min(count_transformer_parameters(space, options), kMostNumbers)),
+      .n_saved = activations_of(space, own)};
   const auto n = static_cast<double>(space.n_variables());
   const auto d = static_cast<double>(own.width);
   const auto labels = static_cast<double>(space.n_coordinates());

@@ -89,6 +89,22 @@ class Listener final : public Field {
   std::mutex mutex_;
 };
 
+// One, two more, and then the rest: of five coins with these odds in nats, the fairest ones first.
+TEST(TrainingHoles, TheMostUncertainAreDrawnFirst) {
+  const Space space = test::binary_space(5);
+  const auto field = std::make_shared<Listener>(space);
+  const auto odds = torch::tensor({3.0F, 0.5F, 4.0F, 1.0F, 2.0F});
+  {
+    const torch::NoGradGuard no_grad;
+    test::named(field->parameters(), "output").view({5, 2}).select(1, 1).copy_(odds);
+  }
+  const TrainingHoles holes(Model(space, make_e_geodesic(0.01), Form::evidence, field), 3);
+  holes(torch::full({1, 5}, kUnknown, torch::kInt64), torch::zeros({1}, torch::kInt64));
+  std::vector<std::vector<int64_t>> drawn;
+  for (const auto& told : field->told) drawn.push_back(test::labels_of((told[0] >= 0).nonzero().flatten()));
+  EXPECT_EQ(drawn, (std::vector<std::vector<int64_t>>{{}, {1}, {1, 3, 4}}));
+}
+
 // 16 items of 40 holes each in four shards. Before the last of three steps the network is told three of their labels,
 // which out of 1000 each are never the same in two items by chance.
 TEST(TrainingHoles, EveryItemOfABatchHasItsOwnNumbers) {
