@@ -6,9 +6,7 @@ struct TwoLayers final : segre::Field {
   TwoLayers(const segre::Space& space, uint64_t seed)
       : in(add_parameter("in", segre::WeightSource(seed).uniform({32, space.n_coordinates()}, /*bound=*/0.5))),
         out(add_parameter("out", torch::zeros({space.n_coordinates(), 32}))) {}
-  torch::Tensor forward(const segre::FieldInput& input) override {
-    return torch::relu(input.W.mm(in.t())).mm(out.t());
-  }
+  torch::Tensor forward(const segre::FieldInput& input) override { return torch::relu(input.W.mm(in.t())).mm(out.t()); }
   int64_t n_activations() const override { return in.size(0) + out.size(0); }
   torch::Tensor in, out;
 };
@@ -43,7 +41,7 @@ int main() {
   const auto samples = sampler.draw(0, 1000).labels;
   // It rains; is the street wet? The distribution of every unknown label given the known ones.
   const auto rain = torch::tensor({2, -1}, torch::kInt64).view({1, 2});  // -1 is segre::kUnknown
-  const auto p = sampler.probabilities({.labels = rain}, 0)[0];           // [S], 3 labels and 2
+  const auto p = sampler.probabilities({.labels = rain}, 0)[0];          // [S], 3 labels and 2
   std::cout << "P(wet | rain) = " << p[4].item<double>() << '\n';
   const segre::Flow flow = segre::flow_of(model);
   const auto distinct = segre::distinct_items(items);  // each different item is scored once
