@@ -1,4 +1,4 @@
-# Start here. `make demo` and `make test` do everything on a fresh Debian 12 or Ubuntu 24.04: install what is missing,
+# Start here. `make demo` and `make test` do everything on a fresh Debian 12, 13 or Ubuntu 24.04: install what is missing,
 # configure, build, run. Nothing is done twice.
 #
 #   make demo                    train and sample the toys, write build/demo/report.html

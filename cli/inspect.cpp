@@ -107,16 +107,20 @@ nlohmann::json json_report(const InspectArguments& arguments, const DataSource& 
   return json;
 }
 
-// The keys of a recipe that differ from the defaults, as TOML.
-std::string changed_keys(Experiment recipe) {
-  Experiment defaults;
-  const auto ours = split(schema_of(recipe).to_toml(/*with_help=*/false), '\n');
-  const auto theirs = split(schema_of(defaults).to_toml(/*with_help=*/false), '\n');
+// The keys of a recipe that are not the same in all of the others, as TOML.
+std::string changed_keys(Experiment recipe, std::vector<Experiment> others) {
+  const auto lines_of = [](Experiment& e) { return split(schema_of(e).to_toml(/*with_help=*/false), '\n'); };
+  const auto ours = lines_of(recipe);
+  std::vector<bool> differs(ours.size(), false);
+  for (Experiment& other : others) {
+    const auto theirs = lines_of(other);
+    for (size_t line = 0; line < ours.size(); ++line) differs[line] = differs[line] || ours[line] != theirs[line];
+  }
   std::string out;
   std::string table;
   for (size_t line = 0; line < ours.size(); ++line) {
     if (ours[line].starts_with('[')) table = ours[line];
-    if (ours[line] == theirs[line]) continue;
+    if (!differs[line]) continue;
     if (!table.empty()) out += concat("\n", table, "\n");
     table.clear();
     out += ours[line] + "\n";
@@ -125,14 +129,16 @@ std::string changed_keys(Experiment recipe) {
 }
 
 std::string starting_config(const InspectArguments& arguments, const DataSource& source) {
-  Experiment recipe = recipe_for(source.space(), source.n_items(), at::hasCUDA() ? torch::kCUDA : torch::kCPU);
+  const auto recipe_on = [&](torch::Device device) { return recipe_for(source.space(), source.n_items(), device); };
+  Experiment recipe = recipe_on(at::hasCUDA() ? torch::kCUDA : torch::kCPU);
   recipe.data = arguments.source;
   const char* reason = recipe.net.kind == "unet" ? "Images are learned by a UNet"
                        : recipe.net.kind == "latent_class"
                            ? "A few variables are learned by a mixture of products, our default"
                            : "Tables and sequences are learned by residual blocks on the CPU, a transformer on a GPU";
   return concat("# A starting point for ", arguments.source, ": ", source.space().describe(), ".\n# ", reason,
-                ".\n# 'segre keys' lists every key; keys not listed here keep their defaults.\n", changed_keys(recipe));
+                ".\n# 'segre keys' lists every key; keys not listed here are those of the recipe for these data.\n",
+                changed_keys(recipe, {Experiment(), recipe_on(torch::kCPU), recipe_on(torch::kCUDA)}));
 }
 
 void write_preview(OutputFile& file, const DataSource& source) {

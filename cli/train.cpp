@@ -36,7 +36,7 @@ bool resumes(const TrainArguments& arguments, const RunDirectory& run) {
   return arguments.resume == "yes" || (arguments.resume == "auto" && run.latest().has_value());
 }
 
-// What to train: CONFIG, else the earlier request of a resumed run, else the recipe for the data.
+// What to train: the recipe for the data, or the earlier request of a resumed run, changed by CONFIG and the rest.
 Resolved resolved(const TrainArguments& arguments, bool resume, double max_seconds) {
   Request request{.config = arguments.config,
                   .data = arguments.data,
@@ -112,7 +112,7 @@ void add_train(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("train", "Learn a distribution from data");
   auto arguments = std::make_shared<TrainArguments>();
   command->add_option("CONFIG", arguments->config,
-                      "TOML file; default: the recipe for the data ('segre keys' lists every key)");
+                      "TOML file with keys that change the recipe for the data ('segre keys' lists every key)");
   command->add_option("--out", arguments->out, "directory for the run")->required();
   command->add_option("--data", arguments->data,
                       "what to learn, such as csv:FILE or idx:FILE; 'segre data --help' lists them");

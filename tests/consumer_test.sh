@@ -58,10 +58,13 @@ cat > "$scratch/small.cpp" <<'END'
 int main() { std::printf("with pkg-config: %s\n", segre::release().c_str()); }
 END
 pc=$(find "$prefix" -name segre.pc)
-if command -v pkg-config > /dev/null; then
+if grep -q '^SEGRE_SANITIZE:[A-Z]*=address' "$build/CMakeCache.txt"; then
+  echo "segre.pc is for builds without sanitizers"
+elif command -v pkg-config > /dev/null; then
   flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --define-variable=torch="$scratch/libtorch" --cflags --libs segre)
   # shellcheck disable=SC2086  # words
-  c++ -std=c++20 "$scratch/small.cpp" $flags -o "$scratch/small" && "$scratch/small"
+  c++ -std=c++20 "$scratch/small.cpp" $flags -o "$scratch/small"
+  "$scratch/small"
 else
   echo "pkg-config is not installed: segre.pc was not tried"
 fi

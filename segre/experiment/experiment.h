@@ -23,8 +23,8 @@ struct WatchOptions {
   bool tensorboard = false;    ///< write TensorBoard event files too
 };
 
-/// All options of a run, read from one config. The defaults are our recipe for joints; recipe_for (recipe.h) chooses
-/// one for the data.
+/// All options of a run, read from one config. The defaults suit joints of a few variables; recipe_for (recipe.h)
+/// chooses those for the data.
 struct Experiment {
   int64_t seed = 1;
   std::string data;        ///< a source, see data/source.h

@@ -3,32 +3,58 @@
 #include "segre/core/error.h"
 #include "segre/experiment/load_run.h"
 #include "segre/experiment/recipe.h"
+#include "segre/io/files.h"
 #include "segre/sources/source_kinds.h"
 
 namespace segre {
 namespace {
 
-// What the user says: the config, then whatever overrides it.
-void apply(const Request& request, Experiment& experiment) {
-  auto schema = schema_of(experiment);
-  if (!request.config.empty()) schema.read_file(request.config);
-  if (!request.data.empty()) {
-    experiment.data = request.data;
-    if (!request.config.empty()) experiment.validation.clear();  // it belongs to the config's own data
+// What the user says: the config, then whatever overrides it. The config is read once: it may be a pipe.
+class Wishes {
+ public:
+  explicit Wishes(const Request& request) : request_(request) {
+    if (!request.config.empty()) text_ = read_file(request.config);
+    Experiment alone;
+    alone.net.kind.clear();
+    read(alone);
+    names_network_ = !alone.net.kind.empty();
+    names_data_ = !alone.data.empty();
   }
-  for (const auto& assignment : request.set) schema.set(assignment, request.set_called);
-}
 
-// The net.kind that the user set; empty if none.
-std::string asked_kind(const Request& request) {
-  Experiment experiment;
-  experiment.net.kind.clear();
-  apply(request, experiment);
-  return experiment.net.kind;
-}
+  void apply(Experiment& experiment) const {
+    read(experiment);
+    if (!request_.data.empty()) {
+      experiment.data = request_.data;
+      if (names_data_) experiment.validation.clear();  // it belongs to the config's own data
+    }
+    auto schema = schema_of(experiment);
+    for (const auto& assignment : request_.set) schema.set(assignment, request_.set_called);
+  }
 
-Experiment changed(const Request& request, Experiment base = {}) {
-  apply(request, base);
+  // The net.kind that was asked for; empty if none.
+  std::string kind() const {
+    Experiment experiment;
+    experiment.net.kind.clear();
+    apply(experiment);
+    return experiment.net.kind;
+  }
+
+  // Whether the config itself names the network.
+  bool names_network() const { return names_network_; }
+
+ private:
+  void read(Experiment& experiment) const {
+    if (!request_.config.empty()) schema_of(experiment).read_text(text_, request_.config);
+  }
+
+  const Request& request_;
+  std::string text_;
+  bool names_network_ = false;
+  bool names_data_ = false;
+};
+
+Experiment changed(const Wishes& wishes, Experiment base = {}) {
+  wishes.apply(base);
   if (base.data.empty())
     fail_input("nothing to learn: data.source is empty; 'segre train --data coupled --out run' is an example");
   return base;
@@ -51,25 +77,21 @@ Experiment asked_before(const RunDirectory& run) {
 }  // namespace
 
 Resolved resolve(const Request& request, torch::Device device, double max_seconds) {
-  Resolved out{changed(request), nullptr};
+  const Wishes wishes(request);
+  Resolved out{changed(wishes), nullptr};
   out.source = request.source ? request.source : open_source(out.experiment.data);
-  if (request.own_network) {
-    out.experiment = recipe_for(out.source->space(), out.source->n_items(), device);
-    apply(request, out.experiment);
-    return out;
-  }
   const EvidenceKind asked = out.experiment.train.evidence.kind;
-  const std::string kind = asked_kind(request);
-  // A config with a network has its sizes, too: nothing needs to be tried.
-  const bool is_sized = !request.config.empty() && !kind.empty();
-  out.experiment = choose_recipe({.source = out.source,
-                                  .device = device,
-                                  .seconds = is_sized ? 0.0 : max_seconds,
-                                  .kind = kind,
-                                  .apply = [&](Experiment& experiment) { apply(request, experiment); },
-                                  .tell = request.tell,
-                                  .stop = request.stop});
-  apply(request, out.experiment);
+  if (request.own_network)
+    out.experiment = recipe_for(out.source->space(), out.source->n_items(), device);
+  else
+    out.experiment = choose_recipe({.source = out.source,
+                                    .device = device,
+                                    .seconds = wishes.names_network() ? 0.0 : max_seconds,
+                                    .kind = wishes.kind(),
+                                    .apply = [&](Experiment& experiment) { wishes.apply(experiment); },
+                                    .tell = request.tell,
+                                    .stop = request.stop});
+  wishes.apply(out.experiment);
   // A recipe's evidence is for models that can be told of it; for others, it is what the user asked for.
   const bool can_be_told =
       out.experiment.form == Form::evidence && out.experiment.train.objective == Objective::cross_entropy;
@@ -78,7 +100,7 @@ Resolved resolve(const Request& request, torch::Device device, double max_second
 }
 
 Resolved resolve_resumed(const Request& request, const RunDirectory& run) {
-  return {changed(request, asked_before(run)), request.source};
+  return {changed(Wishes(request), asked_before(run)), request.source};
 }
 
 }  // namespace segre

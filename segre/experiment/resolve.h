@@ -9,8 +9,8 @@ namespace segre {
 
 /// A user's request: a config, a source and assignments that override it.
 struct Request {
-  std::string config{};                  ///< TOML file with some keys or all; empty: none
-  std::string data{};                    ///< source that replaces data.source and data.validation; empty: the config's
+  std::string config{};  ///< TOML file with some keys or all; empty: none
+  std::string data{};    ///< source instead of the config's, with its own validation; empty: the config's
   std::shared_ptr<DataSource> source{};  ///< `data`, if already open or only in memory
   bool own_network = false;              ///< the program brings its network (CustomField), so none is chosen
   std::vector<std::string> set{};        ///< "key=value"

@@ -142,7 +142,7 @@ bool fits_evidence(const RecipeTask& task) {
 
 }  // namespace
 
-// An Experiment's defaults are the recipe for a few variables.
+// An Experiment's defaults are the recipe for a few variables, but for the evidence.
 Experiment table_recipe(const std::string& kind, const Space& space, int64_t n_items, torch::Device device) {
   const bool few = space.n_variables() <= kFewVariables;
   Experiment e;

@@ -159,7 +159,7 @@ void note_holes_left_out(const Trainer& trainer, const DataSource& source, const
        : is_uniform                  ? "by train.evidence = \"uniform\""
                                      : "since items of a batch influence each other in this network",
        ": right only if they are missing completely at random, whatever the rest of their row",
-       is_uniform ? "; train.evidence = \"any\" fills them" : "");
+       is_uniform && trainer.options().fill_holes ? "; train.evidence = \"any\" fills them" : "");
 }
 
 // All the data are read for it, which one rank does.

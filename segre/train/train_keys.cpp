@@ -20,7 +20,7 @@ void declare_train_keys(ConfigSchema& schema, TrainOptions& options) {
   schema.flag(
       "train.fill_holes", &options.fill_holes, Later::fixed,
       "fill unknown cells by the model's own draws, right if they are missing at random; false leaves them out, "
-      "faster, and right only if they are missing completely at random");
+      "faster, and right only if they are missing completely at random (a tree always fills)");
   schema.integer("train.batch", &options.batch, {1, 1e9}, Later::fixed, "items per step, over all ranks");
   schema.integer("train.shards", &options.shards, {0, 1 << 20}, Later::fixed,
                  "parts of a batch for threads and ranks on the CPU, a power of two; 0: as many as pay");

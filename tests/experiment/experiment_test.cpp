@@ -66,6 +66,7 @@ evidence_own_times = 0.375
 evidence_erased = 0.875
 steps = 17
 epochs = 6
+fill_holes = false
 batch = 19
 shards = 16
 reduce = "bfloat16"

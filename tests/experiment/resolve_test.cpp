@@ -50,6 +50,9 @@ TEST(Resolve, OtherDataAreNotValidatedOnThoseOfTheConfig) {
   EXPECT_EQ(resolve({.config = config, .data = "coupled", .set = {"data.validation=mixture"}}, torch::kCPU)
                 .experiment.validation,
             "mixture");
+  write_text(config, "[data]\nvalidation = \"mixture\"\n");
+  EXPECT_EQ(resolve({.config = config, .data = "coupled"}, torch::kCPU).experiment.validation, "mixture")
+      << "a config without data has no data of its own";
 }
 
 // Under a time limit too: a network with sizes of its own is not made to fit.

@@ -95,6 +95,7 @@ const std::vector<std::vector<std::string>> kFixed{
     {"train.evidence_erased=0.25", "train.evidence_erased is 0.25 now and was 0.5"},
     {"train.batch=16", "train.batch is 16 now and was 32"},
     {"train.shards=4", "train.shards is 4 now and was 0"},
+    {"train.fill_holes=false", "train.fill_holes is false now and was true"},
     {"train.beta1=0.5", "train.beta1 is 0.5 now and was 0.9"},
     {"train.beta2=0.5", "train.beta2 is 0.5 now and was 0.99"},
     {"train.adam_eps=0.001", "train.adam_eps is 0.001 now and was 1e-08"},
