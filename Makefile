@@ -43,10 +43,10 @@ build: configure
 	$(call say,build)
 	@cmake --build $(BUILD)
 
-# scikit-build-core works in the same build folder, so nothing is compiled twice.
-skbuild = --no-build-isolation --no-deps --quiet --disable-pip-version-check -C build-dir=$(BUILD) \
-  -C cmake.define.SEGRE_TESTS=ON -C cmake.define.SEGRE_CUDA=$(if $(filter 1,$(CUDA)),ON,OFF) \
-  $(if $(TORCH_DIR),-C cmake.define.SEGRE_TORCH_DIR=$(TORCH_DIR))
+# scikit-build-core works in the same build folder, so nothing is compiled twice. Debian 12's pip has no -C.
+skbuild = --no-build-isolation --no-deps --quiet --disable-pip-version-check --config-settings=build-dir=$(BUILD) \
+  --config-settings=cmake.define.SEGRE_TESTS=ON --config-settings=cmake.define.SEGRE_CUDA=$(if $(filter 1,$(CUDA)),ON,OFF) \
+  $(if $(TORCH_DIR),--config-settings=cmake.define.SEGRE_TORCH_DIR=$(TORCH_DIR))
 
 # It leaves the place of the wheel behind as the prefix of the next 'cmake --install'.
 restore_prefix = cmake -B $(BUILD) -DCMAKE_INSTALL_PREFIX=/usr/local > $(BUILD)/configure.log 2>&1

@@ -30,7 +30,7 @@ struct ConvergenceArguments {
   int64_t draws = 3557;
   int64_t panels = 1;
   double t1 = 0.0;
-  double mass = 0.8;
+  std::string mass = "0.8";
   TraceArguments trace{.kind = "hutchinson"};
   std::string seed = "1";
   std::string device = "cpu";
@@ -52,8 +52,11 @@ void run_convergence(const ConvergenceArguments& a, const CLI::App& command) {
   const OutputFolder out("--out", a.out, {"convergence.csv", "convergence.html"});
   const LoadedRun run = load_named(a.run, a.device, a.checkpoint, parse_precision(a.precision));
   const auto labels = first_items(run.model.space(), a.data, a.items, "--data " + a.data);
-  FlowBoundOptions options{
-      .trace = trace_options(a.trace), .t1 = a.t1, .mass = a.mass, .panels = a.panels, .seed = parse_seed(a.seed)};
+  FlowBoundOptions options{.trace = trace_options(a.trace),
+                           .t1 = a.t1,
+                           .mass = parse_mass(a.mass),
+                           .panels = a.panels,
+                           .seed = parse_seed(a.seed)};
   options.proposal = parse_proposal(a.bound);
   require_trace_options_used(command, options.trace.kind);
   require_used(command, "--mass", options.proposal == ProposalKind::ball, "--bound " + a.bound);
@@ -87,7 +90,7 @@ void add_convergence(CLI::App& app, Context& /*context*/) {
       ->check(CLI::Range(int64_t{2}, kMost));
   command->add_option("--bound", a->bound, "path or ball, see 'segre likelihood --help'");
   command->add_option("--t1", a->t1, "time at which labels are read; default: the decision time");
-  command->add_option("--mass", a->mass, "ball: mass of the proposal's normal distribution inside all balls");
+  add_mass_option(*command, a->mass);
   add_trace_options(*command, a->trace);
   command->add_option("--panels", a->panels, "panels of the quadrature along the path, 15 nodes each")
       ->check(CLI::Range(int64_t{1}, int64_t{1000}));

@@ -5,6 +5,7 @@
 
 #include "segre/core/error.h"
 #include "segre/io/npy.h"
+#include "segre/report/histogram.h"
 #include "segre/report/picture.h"
 
 namespace segre::cli {
@@ -29,10 +30,12 @@ LabelFormat label_format(const std::string& option, const std::string& name) {
 
 void check_label_format(LabelFormat format, const std::string& option, const std::string& name, const Space& space,
                         int64_t count) {
-  if ((format == LabelFormat::picture || format == LabelFormat::maps) && space.layout() != Layout::image)
-    fail_input(option, " ", name, ": pictures need image data; this model is a ", space.describe(),
+  const bool image = space.layout() == Layout::image;
+  if ((format == LabelFormat::maps && !image) ||
+      (format == LabelFormat::picture && !image && !PairHistogram::serves(space)))
+    fail_input(option, " ", name, ": pictures need images, or two variables; this model is a ", space.describe(),
                "; use .csv or .npy");
-  if (format == LabelFormat::picture && count > kMostInPicture)
+  if (format == LabelFormat::picture && image && count > kMostInPicture)
     fail_input(option, " ", name, ": one picture holds up to ", kMostInPicture, " items, found ", count,
                "; give a folder for one file each");
 }
@@ -58,6 +61,11 @@ void LabelOutput::write(const Space& space, int64_t count, const std::function<v
         first += labels.size(0);
       });
     });
+  }
+  if (format_ == LabelFormat::picture && space.layout() != Layout::image) {
+    PairHistogram histogram(space);
+    fill([&](const torch::Tensor& labels) { histogram.add(labels); });
+    return file_->write([&](std::ostream& out) { out << histogram.png(); });
   }
   if (format_ == LabelFormat::picture) {
     std::vector<torch::Tensor> all;

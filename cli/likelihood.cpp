@@ -36,7 +36,7 @@ struct LikelihoodArguments {
   int64_t panels = 2;
   int64_t samples = 100'000;
   double t1 = 0.0;
-  double mass = 0.8;
+  std::string mass = "0.8";
   TraceArguments trace;
   std::string average = "mean";
   std::string readout = "matched";
@@ -69,7 +69,7 @@ ScoreOptions score_options(const LikelihoodArguments& a, ScoreMethod method) {
                        .trace = trace_options(a.trace),
                        .log_mean = choose<bool>("--average", a.average, {{"mean", false}, {"log-mean-exp", true}}),
                        .panels = a.panels,
-                       .mass = a.mass,
+                       .mass = parse_mass(a.mass),
                        .matched = choose<bool>("--readout", a.readout, {{"matched", true}, {"segre", false}}),
                        .t1 = a.t1,
                        .seed = parse_seed(a.seed)};
@@ -227,8 +227,7 @@ void add_estimator_options(CLI::App& command, LikelihoodArguments& a) {
                      "over an item's draws: mean, or log-mean-exp, which is tighter and needs the exact trace");
   command.add_option("--panels", a.panels, "panels of the quadrature along the path, 15 nodes each")
       ->check(CLI::Range(int64_t{1}, int64_t{1000}));
-  command.add_option("--mass", a.mass,
-                     "ball: mass of the proposal's normal distribution inside the balls of all variables");
+  add_mass_option(command, a.mass);
   command.add_option("--readout", a.readout, "direct: matched, or segre for W = softmax(v)");
   command.add_option("--t1", a.t1, "time at which labels are read; default: the decision time");
 }

@@ -7,6 +7,8 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/ranks.h"
+#include "cli/trace_options.h"
+#include "segre/core/error.h"
 #include "segre/core/text.h"
 #include "segre/core/work_display.h"
 #include "segre/io/output.h"
@@ -26,13 +28,37 @@ struct OodArguments {
   std::string out;
   int64_t items = 1000;
   int64_t calibration = 512;
+  std::string bound = "free";
   int64_t times = 32;
+  int64_t draws = 4;
+  TraceArguments trace{.kind = "hutchinson"};
+  std::string mass = "0.8";
   std::string seed = "1";
   std::string device = "cpu";
   std::string checkpoint{};
 };
 
-void ood(const OodArguments& arguments, const std::shared_ptr<Ranks>& ranks) {
+ScoreOptions score_options(const OodArguments& arguments, const CLI::App& command) {
+  const ScoreMethod method = parse_score_method(arguments.bound, "--bound");
+  if (method == ScoreMethod::direct) fail_input("--bound direct: is no bound; expected free, path, ball, order");
+  const bool flows = method == ScoreMethod::path || method == ScoreMethod::ball;
+  const std::string chosen = "--bound " + arguments.bound;
+  require_used(command, "--times", !flows, chosen);
+  require_used(command, "--mass", method == ScoreMethod::ball, chosen);
+  for (const char* option : {"--draws", "--trace", "--stride", "--probes"})
+    require_used(command, option, flows, chosen);
+  const TraceOptions trace = trace_options(arguments.trace);
+  if (flows) require_trace_options_used(command, trace.kind);
+  return {.method = method,
+          .error = {},
+          .evaluations = flows ? arguments.draws : arguments.times,
+          .trace = trace,
+          .panels = 1,
+          .mass = parse_mass(arguments.mass),
+          .seed = parse_seed(arguments.seed)};
+}
+
+void ood(const OodArguments& arguments, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
   const fs::path plotly = plotly_file();
   std::optional<NewOutputFolder> out;
   if (ranks->is_first()) out.emplace("--out", arguments.out);
@@ -41,12 +67,12 @@ void ood(const OodArguments& arguments, const std::shared_ptr<Ranks>& ranks) {
                               .train = arguments.train,
                               .items = arguments.items,
                               .calibration = arguments.calibration,
-                              .times = arguments.times,
-                              .seed = parse_seed(arguments.seed),
+                              .score = score_options(arguments, command),
                               .inside_called = "--inside",
                               .outside_called = "--outside",
                               .train_called = "--train"};
-  const LoadedRun run = load_named(ranks, arguments.run, arguments.device, arguments.checkpoint);
+  const LoadedRun run = load_named(ranks, arguments.run, arguments.device, arguments.checkpoint,
+                                   scoring_precision(options.score.method, NetPrecision::automatic));
   const OutsideReport report = with_progress(
       [&](const WorkCallbacks& callbacks) { return detect_outside(run, arguments.run, options, callbacks); });
   if (!out) return;
@@ -69,14 +95,21 @@ void add_ood(CLI::App& app, Context& /*context*/) {
       ->add_option("--out", arguments->out, "new folder for report.html, auroc.csv, scores.csv, items.png, oddest.png")
       ->required();
   command->add_option("--train", arguments->train, "SOURCE of training items (the run's own, without held-out items)");
+  command->add_option("--bound", arguments->bound,
+                      "free, path, ball or order: the bound on -log p that is compared, see 'segre likelihood --help'; "
+                      "with ball and --draws 200 the nats are the paper's");
   command->add_option("--items", arguments->items, "score N evenly spaced items of each source; 0: all (1000)")
       ->check(CLI::Range(int64_t{0}, kMost));
   command->add_option("--calibration", arguments->calibration, "training items to fit the recommended score to (512)")
       ->check(CLI::Range(int64_t{8}, kMost));
   command
       ->add_option("--times", arguments->times,
-                   "network evaluations per item, a multiple of 4; more make scores less noisy (32)")
+                   "free, order: network evaluations per item, a multiple of 4; more make scores less noisy (32)")
       ->check(CLI::Range(int64_t{4}, kMost));
+  command->add_option("--draws", arguments->draws, "path, ball: states drawn per item (4)")
+      ->check(CLI::Range(int64_t{1}, kMost));
+  add_mass_option(*command, arguments->mass);
+  add_trace_options(*command, arguments->trace);
   command->add_option("--seed", arguments->seed, "seed; a score depends only on it, the item and the training data");
   add_device_option(*command, arguments->device);
   add_checkpoint_option(*command, arguments->checkpoint);
@@ -91,7 +124,7 @@ void add_ood(CLI::App& app, Context& /*context*/) {
       "Example, after 'segre data fetch NAME --to data' for mnist and omniglot:\n  segre ood models/mnist --inside "
       "'idx:data/t10k-images-idx3-ubyte.gz?pad=2' \\\n"
       "  --outside 'omniglot:data/images_background_small1.zip?pad=2' --out ood");
-  command->callback([arguments] { over_ranks([&](const auto& ranks) { ood(*arguments, ranks); }); });
+  command->callback([arguments, command] { over_ranks([&](const auto& ranks) { ood(*arguments, *command, ranks); }); });
 }
 
 }  // namespace segre::cli

@@ -146,7 +146,8 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   command->add_option("--count", arguments->count, "samples to draw")->required()->check(CLI::Range(int64_t{1}, kMost));
   command
       ->add_option("--out", arguments->out,
-                   "FILE.csv, FILE.npy, FILE.png (a grid of images), a folder (a label map of each image; of a table, "
+                   "FILE.csv, FILE.npy, FILE.png (a grid of images; of two variables, their histogram), a folder (a "
+                   "label map of each image; of a table, "
                    "CSV files in parts and index.csv), or - for CSV on standard output")
       ->required();
   command->add_option("--seed", arguments->seed, "seed; sample k depends only on it and k");

@@ -1,7 +1,10 @@
 #include "cli/trace_options.h"
 
+#include <charconv>
+
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "segre/core/error.h"
 
 namespace segre::cli {
 namespace {
@@ -32,6 +35,23 @@ void require_trace_options_used(const CLI::App& command, TraceKind kind) {
     if (meaning == kind) chosen = "--trace " + name;
   require_used(command, "--stride", kind == TraceKind::lattice, chosen);
   require_used(command, "--probes", kind != TraceKind::exact, chosen);
+}
+
+void add_mass_option(CLI::App& command, std::string& mass) {
+  command.add_option("--mass", mass,
+                     "ball: share of the proposal's normal distributions inside the balls of all variables together "
+                     "(0.8); 0.8:each is that of every variable, as the paper prints it");
+}
+
+BallMass parse_mass(const std::string& text) {
+  constexpr std::string_view kEach = ":each";
+  const bool each = text.ends_with(kEach);
+  const std::string number = each ? text.substr(0, text.size() - kEach.size()) : text;
+  double share = 0.0;
+  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), share);
+  if (problem != std::errc() || end != number.data() + number.size() || !(share > 0.0 && share < 1.0))
+    fail_input("--mass ", text, ": expected a share between 0 and 1, such as 0.8 or 0.8:each");
+  return {.share = share, .each = each};
 }
 
 ProposalKind parse_proposal(const std::string& text) {

@@ -20,6 +20,10 @@ TraceOptions trace_options(const TraceArguments& arguments);
 /// InputError if --stride or --probes was given but the kind of trace does not use it.
 void require_trace_options_used(const CLI::App& command, TraceKind kind);
 
+/// Adds --mass, and reads its value: "0.8" of all balls together, "0.8:each" of each one.
+void add_mass_option(CLI::App& command, std::string& mass);
+BallMass parse_mass(const std::string& text);
+
 /// "path" or "ball"; InputError names --bound otherwise.
 ProposalKind parse_proposal(const std::string& text);
 

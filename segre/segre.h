@@ -188,6 +188,7 @@
 #include "segre/report/evaluation_page.h"
 #include "segre/report/figures.h"
 #include "segre/report/heat_map.h"
+#include "segre/report/histogram.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"
 #include "segre/report/sampler_figures.h"

@@ -28,7 +28,10 @@ class Wishes {
       if (names_data_) experiment.validation.clear();  // it belongs to the config's own data
     }
     auto schema = schema_of(experiment);
-    for (const auto& assignment : request_.set) schema.set(assignment, request_.set_called);
+    for (const auto& assignment : request_.set) {
+      schema.set(assignment, request_.set_called);
+      if (assignment.starts_with("train.steps=")) experiment.train.epochs = 0;  // said later than the config's epochs
+    }
   }
 
   // The net.kind that was asked for; empty if none.

@@ -34,6 +34,10 @@ torch::Tensor systematic_part(const torch::Tensor& distances, bool exact_trace) 
 
 }  // namespace
 
+double BallMass::of_each(int64_t n_variables) const {
+  return each ? share : std::pow(share, 1.0 / static_cast<double>(n_variables));
+}
+
 struct FlowBound::Rows {
   ProposalDraw proposal{};
   std::vector<uint64_t> seeds{};  // of the rows' signs
@@ -50,8 +54,8 @@ FlowBound::FlowBound(Flow flow, const FlowBoundOptions& options)
   if (options_.steps_per_node < 1) fail_input("steps_per_node = ", options_.steps_per_node, ": expected at least 1");
   make_nodes();
   if (options_.draws < 1) fail_input("draws = ", options_.draws, ": expected at least 1");
-  if (!(options_.mass > 0.0 && options_.mass < 1.0))
-    fail_input("mass = ", options_.mass, ": expected a share between 0 and 1");
+  if (!(options_.mass.share > 0.0 && options_.mass.share < 1.0))
+    fail_input("mass = ", options_.mass.share, ": expected a share between 0 and 1");
 }
 
 void FlowBound::make_nodes() {
@@ -90,7 +94,8 @@ FlowBound::Rows FlowBound::draw(const torch::Tensor& labels, const std::vector<u
   }
   rows.proposal = options_.proposal == ProposalKind::path
                       ? draw_from_path(flow_.space, *flow_.path, labels.clamp_min(0), noise, t1_, rows.known)
-                      : draw_from_balls(flow_.space, *flow_.path, labels, noise, uniform, options_.mass);
+                      : draw_from_balls(flow_.space, *flow_.path, labels, noise, uniform,
+                                        options_.mass.of_each(flow_.space.n_variables()));
   return rows;
 }
 

@@ -7,12 +7,20 @@
 
 namespace segre {
 
+/// How much of the proposal's normal distributions lies inside the balls.
+struct BallMass {
+  double share = 0.8;
+  bool each = false;  ///< of each variable, as the paper prints it; else of all variables together
+
+  double of_each(int64_t n_variables) const;
+};
+
 struct FlowBoundOptions {
   ProposalKind proposal = ProposalKind::path;
   TraceOptions trace{};
   int64_t draws = 4;           ///< states drawn per item
   double t1 = 0.0;             ///< when labels are read; 0: at the decision time
-  double mass = 0.8;           ///< of the balls, over all variables
+  BallMass mass{};             ///< of the proposal's normals inside the balls
   int64_t panels = 2;          ///< of the divergence's quadrature, 15 nodes each
   int64_t steps_per_node = 1;  ///< Runge-Kutta steps between two nodes of the divergence's quadrature
   uint64_t seed = 1;

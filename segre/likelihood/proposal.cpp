@@ -41,8 +41,7 @@ torch::Tensor chi_square_quantile(const torch::Tensor& probability, int64_t dims
 }
 
 ProposalDraw draw_from_balls(const Space& space, const Path& path, const torch::Tensor& labels,
-                             const torch::Tensor& noise, const torch::Tensor& uniform, double mass) {
-  const double mass_each = std::pow(mass, 1.0 / static_cast<double>(space.n_variables()));
+                             const torch::Tensor& noise, const torch::Tensor& uniform, double mass_each) {
   const auto wide = noise.to(torch::kFloat64);
   auto log_rho = torch::zeros({noise.size(0)}, wide.options());
   // Per block of variables with c labels: offsets from the corners, and their log density.

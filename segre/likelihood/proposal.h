@@ -22,11 +22,11 @@ struct ProposalDraw {
 ProposalDraw draw_from_path(const Space& space, const Path& path, const torch::Tensor& labels,
                             const torch::Tensor& noise, double t1, const Known& known = {});
 
-/// The truncated normals of the paper: centre u_alpha, radius kappa/sqrt(2). The mass of the normal inside the ball is
-/// `mass`^(1/n) per variable, so `mass` over all of them. Directions come from noise [R, S], radii from uniform numbers
+/// The truncated normals of the paper: centre u_alpha, radius kappa/sqrt(2), with `mass_each` of each variable's normal
+/// inside its ball. Directions come from noise [R, S], radii from uniform numbers
 /// [R, n].
 ProposalDraw draw_from_balls(const Space& space, const Path& path, const torch::Tensor& labels,
-                             const torch::Tensor& noise, const torch::Tensor& uniform, double mass);
+                             const torch::Tensor& noise, const torch::Tensor& uniform, double mass_each);
 
 /// The x with P(|X|^2 <= x) = probability (any shape, float64) for a standard normal X in `dims` dimensions.
 torch::Tensor chi_square_quantile(const torch::Tensor& probability, int64_t dims);

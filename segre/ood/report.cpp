@@ -76,7 +76,8 @@ void show_items(Page& page, const OutsideReport& report) {
   add_row(page, report.space, "Inside", report.inside, count);
   add_row(page, report.space, "Outside", report.outside, count);
   page.caption(concat("Bound on -log2 p divided by the number of variables, ", report.space.n_variables(),
-                      ": smaller is more likely under the model. Items are spread evenly over each source."));
+                      ": smaller is more likely under the model (", report.bound,
+                      "). Items are spread evenly over each source."));
 }
 
 // Rows of items above rows of their nats per pixel, as one picture.
@@ -139,7 +140,7 @@ void show_histograms(Page& page, const OutsideReport& report) {
   for (const char* key : {"recommended", "nats"}) {
     const Figure figure = score_histogram(score_of(report.inside, key), score_of(report.outside, key));
     page.chart(figure.traces, figure.layout);
-    page.caption(std::string(key) == "nats" ? "Raw nats: the bound on -log p."
+    page.caption(std::string(key) == "nats" ? concat("Raw nats: the bound on -log p. ", report.bound, '.')
                  : report.space.layout() == Layout::table
                      ? "The recommended score, in nats."
                      : "The recommended score, in standard deviations on training items.");

@@ -22,6 +22,7 @@ struct OutsideReport {
   ScoredItems outside;
   std::vector<ScoreResult> results;  ///< compare(inside.scores, outside.scores)
   std::string how_recommended;       ///< OutsideScores::how_recommended
+  std::string bound{};               ///< Scores::describe of the bound on -log p
   OddestItems oddest_inside{};
   OddestItems oddest_outside{};
 };

@@ -4,8 +4,6 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
-#include "segre/likelihood/free_bound.h"
-#include "segre/likelihood/score_items.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/training_items.h"
 
@@ -38,32 +36,33 @@ Chosen choose_items(const Space& space, const std::string& name, int64_t asked, 
   return {torch::tensor(rows, torch::kInt64), all ? source->rows(0, count) : torch::cat(labels)};
 }
 
-// The simulation-free bound of items, which the run's ranks score together.
-class SharedBound {
- public:
-  SharedBound(const LoadedRun& run, const FreeOptions& options)
-      : bound_(flow_of(run.model), run.times, options),
-        n_cells_(options.per_variable ? run.model.space().n_variables() : 0),
-        ranks_(run.ranks) {}
+// The same callbacks, for work of another name.
+WorkCallbacks called(const WorkCallbacks& callbacks, const std::string& what) {
+  WorkCallbacks out = callbacks;
+  if (callbacks.on_progress)
+    out.on_progress = [callbacks, what](WorkProgress progress) {
+      progress.what = what;
+      callbacks.on_progress(progress);
+    };
+  return out;
+}
 
-  ItemScores operator()(const torch::Tensor& labels,
-                        const std::function<void(int64_t done, int64_t total)>& on_progress = {}) const {
-    const auto score = [&](const torch::Tensor& part) { return bound_(part); };
-    return score_items({labels, ranks_}, kCallsAtOnce * bound_.items_per_call(), n_cells_, score, on_progress);
+// What each variable contributes is known for two of the bounds; for the others, that of the simulation-free one.
+ScoreOptions by_variable(ScoreOptions options) {
+  if (options.method != ScoreMethod::order) {
+    options.evaluations = options.method == ScoreMethod::free ? options.evaluations : FreeOptions{}.times;
+    options.method = ScoreMethod::free;
   }
-
- private:
-  FreeBound bound_;
-  int64_t n_cells_;
-  std::shared_ptr<Ranks> ranks_;
-};
+  options.per_variable = true;
+  return options;
+}
 
 // The items with the highest recommended score, the first of their scores.
-OddestItems oddest_of(const ScoredItems& items, const SharedBound& by_cell, int64_t count, Ranks& ranks) {
+OddestItems oddest_of(const ScoredItems& items, const Scorer& by_cell, int64_t count, Ranks& ranks) {
   const auto rows = items.scores.front().values.argsort(/*dim=*/int64_t{0}, /*descending=*/true).slice(0, 0, count);
   ranks.broadcast(rows);  // other processors may round scores differently, but all must share the same items
   const auto labels = items.labels.index_select(0, rows);
-  return {items.numbers.index_select(0, rows), labels, -by_cell(labels).cells};
+  return {items.numbers.index_select(0, rows), labels, -by_cell(labels).all().cells};
 }
 
 }  // namespace
@@ -76,24 +75,28 @@ OutsideReport detect_outside(const LoadedRun& run, const std::string& name, cons
   const Chosen outside = choose_items(space, options.outside, options.items, options.outside_called);
   const int64_t n_calibration =
       train->n_items() == 0 ? options.calibration : std::min(options.calibration, train->n_items());
-  const auto calibration = train->items({options.seed, Purpose::calibration_rows}, 0, n_calibration);
+  const auto calibration = train->items({options.score.seed, Purpose::calibration_rows}, 0, n_calibration);
 
-  const SharedBound bound(run, {.times = options.times, .seed = options.seed});
+  const Scorer bound(run, options.score);
   const OutsideScores scores(space, count_training_labels(*train), calibration,
-                             -bound(calibration, callbacks.for_work("calibrate")).log_p);
+                             -bound(calibration, called(callbacks, "calibrate")).all().log_p);
+  std::string bound_name;
   const auto score = [&](const std::string& source, const char* what, const Chosen& items) -> ScoredItems {
-    const ItemScores found = bound(items.labels, callbacks.for_work(what));
+    const ScoredData scored = bound(items.labels, called(callbacks, what));
+    bound_name = scored.scores.describe();
+    const ItemScores found = scored.all();
     const auto nats = -found.log_p;
-    return {source, items.rows, items.labels, nats, found.std_error, scores(items.labels, nats)};
+    return {source, items.rows, items.labels, nats, total_error(found), scores(items.labels, nats)};
   };
   OutsideReport report{space,
                        name,
                        score(options.inside, "inside", inside),
                        score(options.outside, "outside", outside),
                        {},
-                       scores.how_recommended()};
+                       scores.how_recommended(),
+                       bound_name};
   report.results = compare(report.inside.scores, report.outside.scores);
-  const SharedBound by_cell(run, {.times = options.times, .seed = options.seed, .per_variable = true});
+  const Scorer by_cell(run, by_variable(options.score));
   constexpr int64_t kShown = 8;
   const int64_t shown = std::min({kShown, inside.labels.size(0), outside.labels.size(0)});
   report.oddest_inside = oddest_of(report.inside, by_cell, shown, *run.ranks);

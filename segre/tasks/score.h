@@ -39,7 +39,7 @@ struct ScoreOptions {
   TraceOptions trace{};     ///< path, ball
   bool log_mean = false;    ///< average draws by log-mean-exp, which is tighter and needs the exact trace (path, ball)
   int64_t panels = 2;       ///< of the quadrature along the path, 15 nodes each (path, ball)
-  double mass = 0.8;        ///< of the proposal's normal inside the balls of all variables together (ball)
+  BallMass mass{};          ///< of the proposal's normals inside the balls (ball)
   bool matched = true;      ///< read labels by the path's Bayes rule, else by W = softmax(v) (direct)
   double t1 = 0.0;          ///< when labels are read; 0: at the decision time
   uint64_t seed = 1;        ///< a score depends only on the seed and the item

@@ -158,6 +158,28 @@ TEST_F(CliOod, TimesThatAreNoMultipleOfFourAreRefused) {
   EXPECT_TRUE(contains(ood_error(source("stripes.npy"), source("noise.npy"), {"--times", "6"}), "multiple of 4"));
 }
 
+TEST_F(CliOod, TheNatsAreThoseOfTheBoundAskedFor) {
+  for (const Arguments& bound :
+       {Arguments{"--bound", "order", "--times", "8"},
+        Arguments{"--bound", "ball", "--mass", "0.8:each", "--trace", "exact", "--draws", "3"}}) {
+    const auto result = ood(source("stripes.npy"), source("noise.npy"), Arguments{"--items", "2"} + bound);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto rows = read_csv(out() / "scores.csv");
+    const auto& header = rows.at(0).fields;
+    const auto column = std::find(header.begin(), header.end(), "nats") - header.begin();
+    const auto nats = rows.at(1).fields.at(static_cast<size_t>(column));
+    fs::remove_all(out());
+    Arguments alone{"likelihood", run().string(), "--data", source("stripes.npy"), "--items", "1", "--out"};
+    alone = alone + Arguments{file("log_p.csv").string()} + bound;
+    if (bound[1] == "ball") alone = alone + Arguments{"--panels", "1"};
+    ASSERT_EQ(run_program(alone).exit_code, 0);
+    EXPECT_NEAR(std::stod(nats), -std::stod(read_csv(file("log_p.csv")).at(1).fields.at(1)), 1e-6) << bound[1];
+  }
+  EXPECT_TRUE(contains(ood_error(source("stripes.npy"), source("noise.npy"), {"--bound", "ball", "--times", "8"}),
+                       "--times is not used with --bound ball"));
+  EXPECT_TRUE(contains(ood_error(source("stripes.npy"), source("noise.npy"), {"--bound", "direct"}), "is no bound"));
+}
+
 TEST(CliOodUsage, TheHelpSaysWhyRawLikelihoodMisleads) {
   const auto result = run_program({"ood", "--help"});
   EXPECT_EQ(result.exit_code, 0);

@@ -8,6 +8,7 @@
 #include "segre/experiment/run_directory.h"
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
+#include "segre/io/png.h"
 #include "segre/path/e_geodesic.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
@@ -178,10 +179,19 @@ TEST_F(CliSample, AnotherExtensionIsRefused) {
                                          "or - for CSV on standard output"));
 }
 
-TEST_F(CliSample, PicturesOfATableAreRefusedWithTheReason) {
-  EXPECT_EQ(sample_error("s.png"),
-            "--out s.png: pictures need image data; this model is a table of 2 variables with "
-            "2 labels each; use .csv or .npy");
+TEST_F(CliSample, APictureOfTwoVariablesIsTheirHistogram) {
+  const auto result = sample(5000, file("s.png").string());  // more than images fit into one picture
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_GT(read_png(file("s.png")).width, 400);
+}
+
+TEST_F(CliSample, PicturesOfMoreVariablesAreRefusedWithTheReason) {
+  write_text(file("three.csv"), "a,b,c\nx,y,z\nu,v,w\n");
+  ASSERT_EQ(run_program(tiny_training("csv:" + file("three.csv").string(), file("three"), 2)).exit_code, 0);
+  const auto result = run_program({"sample", file("three").string(), "--count", "5", "--out", "s.png"});
+  EXPECT_EQ(result.err,
+            "segre: --out s.png: pictures need images, or two variables; this model is a table of 3 variables with 2 "
+            "labels each; use .csv or .npy\n");
 }
 
 TEST_F(CliSample, ATimeBeyondThePathIsRefused) {

@@ -283,7 +283,7 @@ TEST_F(TasksOverRanks, RowsFromOutsideAreDetectedAsByOne) {
                               .train = source("full.csv"),
                               .items = 300,
                               .calibration = 50,
-                              .times = 12};
+                              .score = {.error = {}, .evaluations = 12}};
   const Detected one = detect(run_, options);
   for (const int size : {2, 3})
     over_ranks(size, [&](const LoadedRun& run) {

@@ -119,7 +119,12 @@ TEST_F(Tasks, NothingIsPrinted) {
   const auto source = open_source_for(run_.model.space(), "coupled", "data");
   const auto train = open_training_items(run_);
   evaluate_run(run_, "run", {.data = "coupled", .count = 50, .items = 50});
-  detect_outside(run_, "run", {.inside = "coupled", .outside = "coupled", .items = 20, .calibration = 20, .times = 4});
+  detect_outside(run_, "run",
+                 {.inside = "coupled",
+                  .outside = "coupled",
+                  .items = 20,
+                  .calibration = 20,
+                  .score = {.error = {}, .evaluations = 4}});
   const RankedRows ranked = rank_outliers(run_, *source, *train, {.items = 8, .calibration = 20, .times = 32});
   const Convergence converged = converge(run_, source->rows(0, 6), {}, 8);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "segre/space/space.h"
+
+namespace segre {
+
+/// Counts of the pairs of labels of two variables, drawn as samples stream in: the first variable across, the second
+/// upwards, from white (none) to dark blue (most).
+class PairHistogram {
+ public:
+  /// InputError unless serves(space).
+  explicit PairHistogram(const Space& space);
+  /// Whether a space has two variables, of few enough labels for a picture.
+  static bool serves(const Space& space);
+  /// Counts labels [B, 2].
+  void add(const torch::Tensor& labels);
+  /// The bytes of a PNG file.
+  std::string png() const;
+
+ private:
+  torch::Tensor counts_;  // [labels of the second, labels of the first] int64
+};
+
+}  // namespace segre
