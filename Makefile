@@ -60,12 +60,17 @@ wheel: setup-python configure
 	@.venv/bin/python -m pip wheel $(skbuild) --wheel-dir dist . && $(restore_prefix)
 	@ls -l dist/segre-*.whl
 
-test: setup-test build python
+# Says what the first run takes, in minutes.
+.PHONY: plan-6 plan-14
+plan-6 plan-14:
+	@[ -e $(BUILD)/segre ] || echo 'The first run takes about $(subst plan-,,$@) minutes on two cores: packages, LibTorch (0.55 GB), compiling, and then the work itself.'
+
+test: plan-14 setup-test build python
 	$(call say,test)
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel 2
 	$(call say,test the Python package)
 	@.venv/bin/python -m mypy
-	@.venv/bin/python -m pytest
+	@.venv/bin/python -m pytest --numprocesses 2
 
 # MUTANTS="--revision REV", "--only 'io-*'": see scripts/mutants.py --help.
 mutants: setup setup-test
@@ -91,7 +96,7 @@ fuzz: setup-fuzz
 	$(call say,fuzz)
 	@fuzz/run.sh build-fuzz $(SECONDS)
 
-demo: configure
+demo: plan-6 configure
 	$(call say,build the program)
 	@cmake --build $(BUILD) --target segre_cli segre_share
 	$(call say,demo)

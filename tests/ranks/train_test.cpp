@@ -42,7 +42,7 @@ struct Case {
   int steps;
 };
 const Case kMlp{"mlp", "pinwheel", {"net.kind=mlp", "train.batch=256", "train.shards=8", "train.clip=1"}, 200};
-const Case kUNet{"unet", "glyphs", {"net.kind=unet", "net.channels=8", "train.batch=8", "train.shards=4"}, 200};
+const Case kUNet{"unet", "glyphs", {"net.kind=unet", "net.channels=8", "train.batch=8", "train.shards=4"}, 100};
 const Case kTransformer{
     "transformer",
     "coupled",
@@ -52,7 +52,7 @@ const Case kTransformer{
 Arguments training(const Case& of, const fs::path& run, int steps) {
   Arguments arguments{"train", "--data", of.source, "--out", run.string(), "--set"};
   return arguments + of.set +
-         Arguments{concat("train.steps=", steps), "watch.every=100", "watch.evaluations=64", "watch.grid=0",
+         Arguments{concat("train.steps=", steps), "watch.every=50", "watch.evaluations=64", "watch.grid=0",
                    "watch.save_seconds=0.3"};
 }
 

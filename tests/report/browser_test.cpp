@@ -1,6 +1,7 @@
 // The demo's report in a real browser. Skipped, with a message, if Chromium is not installed.
 
 #include <cstdio>
+#include <memory>
 
 #include "segre/io/files.h"
 #include "tests/support/support.h"
@@ -33,13 +34,27 @@ size_t count(const std::string& text, const std::string& word) {
   return found;
 }
 
-TEST(Browser, TheDemoReportDrawsAllItsChartsWithoutErrors) {
+// One demo for all tests.
+class Browser : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<ScratchFolder>();
+    code_ = shell(concat(SEGRE_PROGRAM, " demo --out '", (*folder_ / "demo").string(),
+                         "' --max-time 3s --count 20000 > /dev/null 2>&1"));
+  }
+  static void TearDownTestSuite() { folder_.reset(); }
+  void SetUp() override { ASSERT_EQ(code_, 0); }
+  static const ScratchFolder& folder() { return *folder_; }
+  static std::filesystem::path report() { return *folder_ / "demo/report.html"; }
+
+ private:
+  inline static std::unique_ptr<ScratchFolder> folder_;
+  inline static int code_ = -1;
+};
+
+TEST_F(Browser, TheDemoReportDrawsAllItsChartsWithoutErrors) {
   if (!has_chromium()) GTEST_SKIP() << "chromium is not installed; 'sudo apt-get install chromium' enables this test";
-  const ScratchFolder folder;
-  const std::string demo = concat(SEGRE_PROGRAM, " demo --out '", (folder / "demo").string(),
-                                  "' --max-time 3s --count 20000 > /dev/null 2>&1");
-  ASSERT_EQ(shell(demo), 0);
-  const std::string dom = rendered(folder, folder / "demo/report.html");
+  const std::string dom = rendered(folder(), report());
   EXPECT_NE(dom.find("data-charts-drawn=\"6\""), std::string::npos);
   EXPECT_EQ(dom.find("data-error"), std::string::npos);
   EXPECT_EQ(count(dom, "class=\"gl-container\""), 6u);  // plotly makes one for each chart
@@ -47,12 +62,8 @@ TEST(Browser, TheDemoReportDrawsAllItsChartsWithoutErrors) {
   EXPECT_GE(count(dom, "<image"), 6u);                  // three pairs of heat maps
 }
 
-TEST(Browser, TheReportNeedsNothingFromOutside) {
-  const ScratchFolder folder;
-  const std::string demo = concat(SEGRE_PROGRAM, " demo --out '", (folder / "demo").string(),
-                                  "' --max-time 1s --count 2000 > /dev/null 2>&1");
-  ASSERT_EQ(shell(demo), 0);
-  const std::string html = read_file(folder / "demo/report.html");
+TEST_F(Browser, TheReportNeedsNothingFromOutside) {
+  const std::string html = read_file(report());
   const std::string outside = html.substr(0, html.find("<script>"));  // what is not plotly's own text
   EXPECT_EQ(count(outside, "src="), count(outside, "src=\"data:"));   // the picture's own bytes
   EXPECT_EQ(count(outside, "href="), 0u);
