@@ -6,6 +6,7 @@
 #   make build                   build/segre and the library
 #   make python                  the Python package, into .venv: .venv/bin/python -c 'import segre'
 #   make wheel                   the same as a file to install elsewhere, dist/segre-*.whl
+#   make deb                     the program with its LibTorch as a Debian package, dist/segre_*.deb
 #   make mutants                 plant small mistakes one by one and check that the tests find them
 #   make asan | make tsan        run the tests under the address or the thread sanitizer
 #   make fuzz SECONDS=60         feed hostile files to every reader, for this many seconds each
@@ -13,7 +14,8 @@
 #   make format | lint | clean
 #
 #   CUDA=1                       build with CUDA (default if an NVIDIA GPU and nvcc are found); CUDA=0: without
-#   TORCH_DIR=/path/to/libtorch  use this LibTorch 2.11 instead of installing the wheel
+#   TORCH=2.15.0                 install this version of LibTorch, 2.11 to 2.15 (default: 2.11.0)
+#   TORCH_DIR=/path/to/libtorch  use this LibTorch, 2.11 or later, instead of installing the wheel
 #   BUILD=build                  where to build
 #   PRESET=cpu|cuda|asan|...     configuration, see CMakePresets.json
 
@@ -21,15 +23,16 @@ BUILD ?= build
 CUDA ?= $(shell command -v nvcc >/dev/null 2>&1 && nvidia-smi -L >/dev/null 2>&1 && echo 1 || echo 0)
 PRESET ?= $(if $(filter 1,$(CUDA)),cuda,cpu)
 TORCH_DIR ?=
-export TORCH_DIR CUDA
+TORCH ?= 2.11.0
+export TORCH TORCH_DIR CUDA
 
 torch_option = $(if $(TORCH_DIR),-DSEGRE_TORCH_DIR=$(TORCH_DIR),)
 say = @printf '\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help setup configure build python wheel test mutants asan tsan fuzz demo bench format lint clean
+.PHONY: help setup configure build python wheel deb test mutants asan tsan fuzz demo bench format lint clean
 
 help:
-	@sed -n '4,19s/^# \{0,1\}//p' Makefile
+	@sed -n '4,21s/^# \{0,1\}//p' Makefile
 
 setup:
 	@scripts/setup.sh build
@@ -59,6 +62,12 @@ wheel: setup-python configure
 	$(call say,build the wheel)
 	@.venv/bin/python -m pip wheel $(skbuild) --wheel-dir dist . && $(restore_prefix)
 	@ls -l dist/segre-*.whl
+
+deb: configure
+	@cmake --build $(BUILD) --target segre_cli segre_share
+	$(call say,pack the program and its LibTorch)
+	@cd $(BUILD) && cpack -G DEB > cpack.log || { cat cpack.log; exit 1; }
+	@ls -l dist/segre_*.deb
 
 # Says what the first run takes, in minutes.
 .PHONY: plan-6 plan-14
@@ -112,11 +121,11 @@ sources = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp' '*.cu')
 format: setup-lint
 	@clang-format -i $(sources)
 
-lint: setup-lint configure
+lint: setup-lint setup
 	$(call say,clang-format)
 	@clang-format --dry-run --Werror $(sources)
 	$(call say,clang-tidy)
-	@scripts/lint.sh $(BUILD)
+	@scripts/lint.sh
 
 clean:
 	rm -rf build build-* dist runs

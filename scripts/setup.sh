@@ -8,13 +8,11 @@
 #   scripts/setup.sh fuzz     also Clang with its sanitizers and libFuzzer
 #   scripts/setup.sh bench    also all of PyTorch (2 GB more) and scikit-learn, for comparison
 #
-# TORCH_DIR=DIR uses that LibTorch; CUDA=1 installs the wheel with its CUDA libraries.
+# TORCH_DIR=DIR uses that LibTorch; TORCH=2.15.0 installs that version of it, CUDA=1 the wheel with its CUDA libraries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-torch_version=2.11.0
-# The two small NVIDIA libraries that libtorch_cpu itself is linked against, in the versions torch 2.11.0 requires.
-torch_cpu_needs=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
+torch_version=${TORCH:-2.11.0}
 plotly_version=6.3.0
 sklearn_version=1.7.2
 python_build=(nanobind==3.1.0 scikit-build-core==1.1.1 numpy)
@@ -121,17 +119,26 @@ link_torch() {
   ln -sfn "$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/torch" .venv/torch
 }
 
+# Another version takes the place of the one before.
+forget_torch() { rm -f .venv/done-torch-*; }
+
 install_torch_cpu() {
   say "install LibTorch $torch_version for the CPU (0.55 GB)"
-  pip_install --no-deps "torch==$torch_version" "${torch_cpu_needs[@]}"
+  forget_torch
+  pip_install --no-deps "torch==$torch_version"
+  # The two small NVIDIA libraries that libtorch_cpu itself is linked against, in the versions that this torch requires.
+  local toolkit
+  toolkit=$(sed -n 's/^Requires-Dist: cuda-toolkit\[[^]]*\]==\([0-9.]*\).*/\1/p' .venv/lib/python*/site-packages/torch-"$torch_version"*/METADATA)
+  pip_install "cuda-toolkit[cudart,cupti]==$toolkit"
   link_torch
 }
 
 install_torch_full() {
   say "install PyTorch $torch_version with its CUDA libraries (2.7 GB)"
+  forget_torch
   pip_install "torch==$torch_version" numpy
   link_torch
-  touch .venv/done-torch-cpu
+  touch ".venv/done-torch-cpu-$torch_version"
 }
 
 install_sklearn() {
@@ -153,9 +160,9 @@ install_packages
 once venv make_venv
 once plotly-$plotly_version install_plotly
 if [ "${1:-build}" = bench ] || { [ "${CUDA:-0}" = 1 ] && [ -z "${TORCH_DIR:-}" ]; }; then
-  once torch-full install_torch_full
+  once torch-full-$torch_version install_torch_full
 elif [ -z "${TORCH_DIR:-}" ]; then
-  once torch-cpu install_torch_cpu
+  once torch-cpu-$torch_version install_torch_cpu
 elif [ ! -e "$TORCH_DIR/lib/libtorch_cpu.so" ]; then
   echo "TORCH_DIR=$TORCH_DIR: no lib/libtorch_cpu.so in it; expected an unpacked LibTorch $torch_version or the wheel's torch folder" >&2
   exit 2

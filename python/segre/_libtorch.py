@@ -44,7 +44,8 @@ def load() -> None:
     if not version.startswith(_build.TORCH + "."):
         raise ImportError(
             f"segre was built with torch {_build.TORCH} and found torch {version} in {folder}: "
-            f"pip install 'torch=={_build.TORCH}.*', or build segre with that torch"
+            f"pip install 'torch=={_build.TORCH}.*', or build segre with that torch: "
+            f"pip install --no-build-isolation --no-deps --force-reinstall . in a clone"
         )
     names = ["libc10.so", "libtorch_cpu.so"] + (["libc10_cuda.so", "libtorch_cuda.so"] if _build.CUDA else [])
     try:

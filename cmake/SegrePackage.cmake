@@ -1,0 +1,35 @@
+# A Debian package of the program that brings its LibTorch along, so that it runs on any Debian 12, Debian 13 or Ubuntu
+# 24.04: 'make deb', on the oldest of them. LibTorch goes to lib/segre/torch/lib, where an installed program looks first.
+#
+#   segre_package(<LibTorch's directory>)
+function(segre_package torch)
+  get_filename_component(real "${torch}" REALPATH)
+  set(into lib/segre/torch)
+  foreach(name libtorch_cpu.so libc10.so libgomp.so.1)
+    if(EXISTS "${real}/lib/${name}")
+      list(APPEND files "${real}/lib/${name}")
+    endif()
+  endforeach()
+  # What the wheel's libtorch_cpu is linked with besides; it looks beside itself, too.
+  file(GLOB nvidia "${real}/../nvidia/cu*/lib/libcudart.so.*" "${real}/../nvidia/cu*/lib/libcupti.so.[0-9]*")
+  list(FILTER nvidia EXCLUDE REGEX "\\.so\\.[0-9]+\\.[0-9.]+$")
+  install(FILES ${files} ${nvidia} DESTINATION ${into}/lib COMPONENT torch EXCLUDE_FROM_ALL)
+  file(GLOB licence "${real}/LICENSE" "${real}/NOTICE" "${real}/../torch-*.dist-info/licenses/LICENSE" "${real}/../torch-*.dist-info/licenses/NOTICE")
+  install(FILES ${licence} DESTINATION ${into} COMPONENT torch EXCLUDE_FROM_ALL)
+
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_PACKAGE_NAME segre)
+  set(CPACK_PACKAGE_CONTACT "The segre authors")
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_PACKAGE_DIRECTORY "${CMAKE_SOURCE_DIR}/dist")
+  set(CPACK_COMPONENTS_ALL program torch)
+  set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_STRIP_FILES OFF)  # LibTorch's are stripped, and the program is small
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
+  set(CPACK_DEBIAN_PACKAGE_SECTION science)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), libstdc++6 (>= 12), libgcc-s1, libgomp1, libcurl4 | libcurl4t64")
+  include(CPack)
+endfunction()
