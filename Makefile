@@ -51,8 +51,8 @@ skbuild = --no-build-isolation --no-deps --quiet --disable-pip-version-check --c
   --config-settings=cmake.define.SEGRE_TESTS=ON --config-settings=cmake.define.SEGRE_CUDA=$(if $(filter 1,$(CUDA)),ON,OFF) \
   $(if $(TORCH_DIR),--config-settings=cmake.define.SEGRE_TORCH_DIR=$(TORCH_DIR))
 
-# It leaves the place of the wheel behind as the prefix of the next 'cmake --install'.
-restore_prefix = cmake -B $(BUILD) -DCMAKE_INSTALL_PREFIX=/usr/local > $(BUILD)/configure.log 2>&1
+# It leaves the place of the wheel behind as the prefix of the next 'cmake --install', and that it was there.
+restore_prefix = cmake -B $(BUILD) -DCMAKE_INSTALL_PREFIX=/usr/local -U 'SKBUILD*' > $(BUILD)/configure.log 2>&1
 
 python: setup-python configure
 	$(call say,build the Python package into .venv)
@@ -64,17 +64,24 @@ wheel: setup-python configure
 	@ls -l dist/segre-*.whl
 
 deb: configure
+	@[ '$(CUDA)' != 1 ] || { echo 'make deb packs the program for the CPU: make deb CUDA=0' >&2; exit 2; }
 	@cmake --build $(BUILD) --target segre_cli segre_share
 	$(call say,pack the program and its LibTorch)
 	@cd $(BUILD) && cpack -G DEB > cpack.log || { cat cpack.log; exit 1; }
+	@dpkg-deb -c $(BUILD)/deb/segre_*.deb | grep -q libtorch_cpu.so
+	@mkdir -p dist && mv $(BUILD)/deb/segre_*.deb dist/ && rm -r $(BUILD)/deb
 	@ls -l dist/segre_*.deb
 
 # Says what the first run takes, in minutes.
-.PHONY: plan-6 plan-14
-plan-6 plan-14:
-	@[ -e $(BUILD)/segre ] || echo 'The first run takes about $(subst plan-,,$@) minutes on two cores: packages, LibTorch (0.55 GB), compiling, and then the work itself.'
+.PHONY: plan-demo plan-test
+plan-demo:
+	@[ -e $(BUILD)/segre ] || echo 'The first run takes about 6 minutes on two cores: packages, LibTorch (0.55 GB),' \
+	  'compiling, and then the demo itself.'
+plan-test:
+	@[ -e $(BUILD)/segre_tests ] || echo 'The first run takes about 14 minutes on two cores: packages, LibTorch' \
+	  '(0.55 GB), compiling, and then the tests themselves.'
 
-test: plan-14 setup-test build python
+test: plan-test setup-test build python
 	$(call say,test)
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel 2
 	$(call say,test the Python package)
@@ -105,7 +112,7 @@ fuzz: setup-fuzz
 	$(call say,fuzz)
 	@fuzz/run.sh build-fuzz $(SECONDS)
 
-demo: plan-6 configure
+demo: plan-demo configure
 	$(call say,build the program)
 	@cmake --build $(BUILD) --target segre_cli segre_share
 	$(call say,demo)

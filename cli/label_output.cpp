@@ -31,10 +31,12 @@ LabelFormat label_format(const std::string& option, const std::string& name) {
 void check_label_format(LabelFormat format, const std::string& option, const std::string& name, const Space& space,
                         int64_t count) {
   const bool image = space.layout() == Layout::image;
-  if ((format == LabelFormat::maps && !image) ||
-      (format == LabelFormat::picture && !image && !PairHistogram::serves(space)))
-    fail_input(option, " ", name, ": pictures need images, or two variables; this model is a ", space.describe(),
+  if (format == LabelFormat::maps && !image)
+    fail_input(option, " ", name, ": a folder of label maps needs images; this model is a ", space.describe(),
                "; use .csv or .npy");
+  if (format == LabelFormat::picture && !image && !PairHistogram::serves(space))
+    fail_input(option, " ", name, ": pictures need images, or two variables of at most ", PairHistogram::kMostLabels,
+               " labels; this model is a ", space.describe(), "; use .csv or .npy");
   if (format == LabelFormat::picture && image && count > kMostInPicture)
     fail_input(option, " ", name, ": one picture holds up to ", kMostInPicture, " items, found ", count,
                "; give a folder for one file each");

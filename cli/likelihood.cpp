@@ -1,6 +1,5 @@
 // segre likelihood: how likely items are.
 
-#include <charconv>
 #include <cmath>
 #include <iomanip>
 #include <iostream>
@@ -15,6 +14,7 @@
 #include "segre/io/npy.h"
 #include "segre/report/heat_map.h"
 #include "segre/sources/relabel.h"
+#include "segre/space/bins.h"
 #include "segre/tasks/given.h"
 #include "segre/tasks/score.h"
 
@@ -54,11 +54,10 @@ struct LikelihoodArguments {
 ErrorGoal parse_error(const std::string& text) {
   const bool percent = text.ends_with('%');
   const std::string number = percent ? text.substr(0, text.size() - 1) : text;
-  double value = 0.0;
-  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (problem != std::errc() || end != number.data() + number.size() || !(value > 0.0) || !std::isfinite(value))
+  const auto value = parse_number(number);
+  if (!value || !(*value > 0.0))
     fail_input("--error ", text, ": expected nats above 0, such as 0.05, or a share of them, such as 1%");
-  return percent ? ErrorGoal{.nats = 0.0, .share = value / 100.0} : ErrorGoal{.nats = value};
+  return percent ? ErrorGoal{.nats = 0.0, .share = *value / 100.0} : ErrorGoal{.nats = *value};
 }
 
 ScoreOptions score_options(const LikelihoodArguments& a, ScoreMethod method) {

@@ -97,7 +97,7 @@ void add_ood(CLI::App& app, Context& /*context*/) {
   command->add_option("--train", arguments->train, "SOURCE of training items (the run's own, without held-out items)");
   command->add_option("--bound", arguments->bound,
                       "free, path, ball or order: the bound on -log p that is compared, see 'segre likelihood --help'; "
-                      "with ball and --draws 200 the nats are the paper's");
+                      "the paper's is ball with --draws 200 --mass 0.8:each");
   command->add_option("--items", arguments->items, "score N evenly spaced items of each source; 0: all (1000)")
       ->check(CLI::Range(int64_t{0}, kMost));
   command->add_option("--calibration", arguments->calibration, "training items to fit the recommended score to (512)")

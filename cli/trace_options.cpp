@@ -1,10 +1,9 @@
 #include "cli/trace_options.h"
 
-#include <charconv>
-
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "segre/core/error.h"
+#include "segre/space/bins.h"
 
 namespace segre::cli {
 namespace {
@@ -47,11 +46,10 @@ BallMass parse_mass(const std::string& text) {
   constexpr std::string_view kEach = ":each";
   const bool each = text.ends_with(kEach);
   const std::string number = each ? text.substr(0, text.size() - kEach.size()) : text;
-  double share = 0.0;
-  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), share);
-  if (problem != std::errc() || end != number.data() + number.size() || !(share > 0.0 && share < 1.0))
+  const auto share = parse_number(number);
+  if (!share || !(*share > 0.0 && *share < 1.0))
     fail_input("--mass ", text, ": expected a share between 0 and 1, such as 0.8 or 0.8:each");
-  return {.share = share, .each = each};
+  return {.share = *share, .each = each};
 }
 
 ProposalKind parse_proposal(const std::string& text) {

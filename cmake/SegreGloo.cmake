@@ -13,6 +13,12 @@ function(segre_find_gloo torch result)
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 int main() { return c10d::ProcessGroupGloo::createDefaultDevice() == nullptr; }
 ")
+  # The answer is that of one LibTorch.
+  segre_torch_version("${torch}" version)
+  if(NOT SEGRE_GLOO_FOR STREQUAL version)
+    unset(SEGRE_GLOO_FITS CACHE)
+    set(SEGRE_GLOO_FOR "${version}" CACHE INTERNAL "LibTorch of SEGRE_GLOO_FITS")
+  endif()
   file(COPY_FILE "${source}.new" "${source}" ONLY_IF_DIFFERENT)
   try_compile(SEGRE_GLOO_FITS "${CMAKE_BINARY_DIR}/gloo_fits" "${source}"
     CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${torch}/include;${torch}/include/torch/csrc/api/include;${SEGRE_GLOO_HEADERS}"

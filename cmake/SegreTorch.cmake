@@ -62,6 +62,10 @@ function(segre_add_torch directory cuda)
     message(FATAL_ERROR "No LibTorch in '${directory}' (expected include/ and lib/libtorch_cpu.so). "
                         "Run 'make setup', or name one: make build TORCH_DIR=/path/to/libtorch")
   endif()
+  segre_torch_version("${directory}" version)
+  if(version AND version VERSION_LESS 2.11)
+    message(FATAL_ERROR "LibTorch ${version} in '${directory}': segre needs 2.11 or later")
+  endif()
   add_library(segre::torch INTERFACE IMPORTED GLOBAL)
   target_include_directories(segre::torch SYSTEM INTERFACE
     "${directory}/include" "${directory}/include/torch/csrc/api/include")

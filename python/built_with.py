@@ -16,7 +16,11 @@ def folder() -> Path:
     if named := os.environ.get("TORCH_DIR"):
         return Path(named)
     spec = importlib.util.find_spec("torch")
-    return Path(spec.origin).parent if spec is not None and spec.origin is not None else OURS
+    if spec is not None and spec.origin is not None:
+        found = Path(spec.origin).parent
+        if (found / "include" / "torch" / "csrc" / "api" / "include" / "torch" / "torch.h").exists():
+            return found  # a distribution's may lack the headers
+    return OURS
 
 
 def version() -> str:
@@ -25,7 +29,7 @@ def version() -> str:
         file = folder() / "include" / header
         if file.exists():
             return ".".join(re.findall(r"define TORCH_VERSION_(?:MAJOR|MINOR) (\d+)", file.read_text()))
-    return ".".join(os.environ.get("TORCH", "2.11").split(".")[:2])
+    return ".".join(os.environ.get("TORCH", "2.11").split(".")[:2])  # the one that setup.sh is about to install
 
 
 def dynamic_metadata(field: str, settings: object) -> list[str]:

@@ -65,8 +65,11 @@ run_all() {
   grep -oE -- '-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?' ood/auroc.csv > out/auroc.numbers
 }
 
-(run_all "$before" "$scratch/before") > "$scratch/before.log" 2>&1 || { tail -3 "$scratch/before.log"; exit 1; }
-(run_all "$after" "$scratch/after") > "$scratch/after.log" 2>&1 || { tail -3 "$scratch/after.log"; exit 1; }
+# In the background: as a condition, it would not stop at a command that fails.
+for build in before after; do
+  (run_all "${!build}" "$scratch/$build") > "$scratch/$build.log" 2>&1 &
+  wait $! || { tail -3 "$scratch/$build.log"; exit 1; }
+done
 n=$(find "$scratch/before/out" -type f | wc -l)
 if diff -rq "$scratch/before/out" "$scratch/after/out"; then
   echo "all $n results are the same"

@@ -17,7 +17,8 @@ plotly_version=6.3.0
 sklearn_version=1.7.2
 python_build=(nanobind==3.1.0 scikit-build-core==1.1.1 numpy)
 # Of the tests in Python: pandas and Matplotlib are used by the notebook, which nbclient and ipykernel run.
-python_test=(pytest==9.2.0 pytest-xdist==3.8.0 mypy==2.4.1 pandas==3.1.1 matplotlib==3.11.2 nbclient==0.11.0 ipykernel==7.4.0)
+python_test=(pytest==9.2.0 pytest-xdist==3.8.0 mypy==2.4.1 pandas==3.1.1
+             matplotlib==3.11.2 nbclient==0.11.0 ipykernel==7.4.0)
 
 packages=(g++ make cmake ninja-build ccache git ca-certificates python3 python3-venv
           libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libgtest-dev
@@ -127,9 +128,10 @@ install_torch_cpu() {
   forget_torch
   pip_install --no-deps "torch==$torch_version"
   # The two small NVIDIA libraries that libtorch_cpu itself is linked against, in the versions that this torch requires.
-  local toolkit
-  toolkit=$(sed -n 's/^Requires-Dist: cuda-toolkit\[[^]]*\]==\([0-9.]*\).*/\1/p' .venv/lib/python*/site-packages/torch-"$torch_version"*/METADATA)
-  pip_install "cuda-toolkit[cudart,cupti]==$toolkit"
+  local toolkit metadata
+  metadata=$(echo .venv/lib/python*/site-packages/torch-"$torch_version"*/METADATA)
+  toolkit=$(sed -n 's/^Requires-Dist: cuda-toolkit\[[^]]*\]==\([0-9.]*\).*/\1/p' "$metadata")
+  if [ -n "$toolkit" ]; then pip_install "cuda-toolkit[cudart,cupti]==$toolkit"; fi
   link_torch
 }
 
@@ -164,7 +166,7 @@ if [ "${1:-build}" = bench ] || { [ "${CUDA:-0}" = 1 ] && [ -z "${TORCH_DIR:-}" 
 elif [ -z "${TORCH_DIR:-}" ]; then
   once torch-cpu-$torch_version install_torch_cpu
 elif [ ! -e "$TORCH_DIR/lib/libtorch_cpu.so" ]; then
-  echo "TORCH_DIR=$TORCH_DIR: no lib/libtorch_cpu.so in it; expected an unpacked LibTorch $torch_version or the wheel's torch folder" >&2
+  echo "TORCH_DIR=$TORCH_DIR: no lib/libtorch_cpu.so in it; expected an unpacked LibTorch, 2.11 or later, or a wheel's torch folder" >&2
   exit 2
 fi
 case "${1:-build}" in python|test) once python-build install_python_build ;; esac

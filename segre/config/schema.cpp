@@ -285,7 +285,7 @@ void ConfigSchema::read_text(const std::string& toml, const std::string& name) {
 
 void ConfigSchema::read_file(const std::filesystem::path& path) { read_text(segre::read_file(path), path.string()); }
 
-void ConfigSchema::set(const std::string& assignment, const std::string& option) {
+std::string ConfigSchema::set(const std::string& assignment, const std::string& option) {
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) fail_input(option, " ", assignment, ": expected key=value");
   std::string key = assignment.substr(0, equals);
@@ -305,6 +305,7 @@ void ConfigSchema::set(const std::string& assignment, const std::string& option)
   // A bare word; or several lines of TOML, of which all but the first would be ignored.
   if (table.size() != 1 || !table.contains("value")) table = toml::table{{"value", value}};
   assign(key, Value{*table.get("value")}, option);
+  return key;
 }
 
 std::vector<ConfigSchema::Difference> ConfigSchema::differences(const ConfigSchema& other) const {

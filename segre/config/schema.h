@@ -62,8 +62,9 @@ class ConfigSchema {
   void read_file(const std::filesystem::path& path);
   /// Reads TOML text; messages use `name` as the file name.
   void read_text(const std::string& toml, const std::string& name);
-  /// Applies one `key=value` from the command line. A bare word is read as text. Messages name `option`.
-  void set(const std::string& assignment, const std::string& option = "set");
+  /// Applies one `key=value` from the command line and returns the key. A bare word is read as text. Messages name
+  /// `option`.
+  std::string set(const std::string& assignment, const std::string& option = "set");
   /// All keys with their current values as TOML, tables in order of declaration. `with_help` adds each key's help as a
   /// comment, which says whether the key may change later.
   std::string to_toml(bool with_help) const;

@@ -17,7 +17,7 @@ struct CheckpointDescription {
   int64_t step;
   Experiment experiment;
   Space space;
-  std::optional<DataFingerprint> data;  ///< what it learned from; unset for checkpoints of release 0.1
+  std::optional<DataFingerprint> data;  ///< what it learned from; unset for those older than release 0.1.0
 
   /// The files it is made of.
   std::filesystem::path description_file() const { return path / run_files::kDescription; }

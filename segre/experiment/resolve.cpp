@@ -29,8 +29,8 @@ class Wishes {
     }
     auto schema = schema_of(experiment);
     for (const auto& assignment : request_.set) {
-      schema.set(assignment, request_.set_called);
-      if (assignment.starts_with("train.steps=")) experiment.train.epochs = 0;  // said later than the config's epochs
+      const std::string key = schema.set(assignment, request_.set_called);
+      if (key == "train.steps") experiment.train.epochs = 0;  // they belong to the config, and this comes later
     }
   }
 

@@ -123,16 +123,14 @@ void show_oddest(Page& page, const OutsideReport& report) {
   if (report.space.layout() == Layout::image) {
     page.picture(oddest_png(report));
     page.caption(
-        "The items with the highest recommended score, inside first, then outside; below each the nats that every "
-        "pixel "
-        "contributes to the bound on -log p, from black (0) over red and yellow to white.");
+        "The items with the highest recommended score, inside first, then outside; below each the nats of every pixel, "
+        "from black (0) over red and yellow to white.");
     return;
   }
   show_odd_rows(page, report, "inside", report.oddest_inside);
   show_odd_rows(page, report, "outside", report.oddest_outside);
   page.caption(
-      "The items with the highest recommended score, and the nats that their cells contribute to the bound on "
-      "-log p; the nats of all cells add up to the item's.");
+      "The items with the highest recommended score, and the cells that contribute most nats to a bound on -log p.");
 }
 
 void show_histograms(Page& page, const OutsideReport& report) {
@@ -140,7 +138,7 @@ void show_histograms(Page& page, const OutsideReport& report) {
   for (const char* key : {"recommended", "nats"}) {
     const Figure figure = score_histogram(score_of(report.inside, key), score_of(report.outside, key));
     page.chart(figure.traces, figure.layout);
-    page.caption(std::string(key) == "nats" ? concat("Raw nats: the bound on -log p. ", report.bound, '.')
+    page.caption(std::string(key) == "nats" ? concat("Raw nats, the bound on -log p: ", report.bound, '.')
                  : report.space.layout() == Layout::table
                      ? "The recommended score, in nats."
                      : "The recommended score, in standard deviations on training items.");

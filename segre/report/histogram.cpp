@@ -8,7 +8,6 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kMostLabels = 2048;  // of a variable
 constexpr int64_t kSide = 30;  // a picture of fewer labels is enlarged to about this, before the grid enlarges it
 constexpr int64_t kShades = 256;
 constexpr Rgb kMost{8, 36, 74};
@@ -29,25 +28,30 @@ std::vector<Rgb> shades() {
 
 bool PairHistogram::serves(const Space& space) { return space.n_variables() == 2 && space.max_labels() <= kMostLabels; }
 
-PairHistogram::PairHistogram(const Space& space) {
+PairHistogram::PairHistogram(const Space& space) : space_(space) {
   if (!serves(space))
     fail_input("a histogram needs two variables with at most ", kMostLabels, " labels; this is a ", space.describe());
   counts_ = torch::zeros({space.n_labels(1), space.n_labels(0)}, torch::kInt64);
 }
 
 void PairHistogram::add(const torch::Tensor& labels) {
+  check_labels(space_, labels.to(torch::kInt64));
   const auto here = labels.to(torch::kCPU, torch::kInt64);
   const auto place = here.select(1, 1) * counts_.size(1) + here.select(1, 0);
   counts_.view({-1}).index_add_(0, place, torch::ones_like(place));
 }
 
-std::string PairHistogram::png() const {
+torch::Tensor PairHistogram::depths() const {
   const auto most = std::max<int64_t>(1, counts_.max().item<int64_t>());
   // The depth goes with the square root of a count, so that rare pairs are seen.
   const auto depth =
       (counts_.to(torch::kFloat64) / static_cast<double>(most)).sqrt() * static_cast<double>(kShades - 1);
   const int64_t scale = std::max<int64_t>(1, kSide / std::max(counts_.size(0), counts_.size(1)));
-  const auto cells = depth.round().to(torch::kInt64).flip(0).repeat_interleave(scale, 0).repeat_interleave(scale, 1);
+  return depth.round().to(torch::kInt64).flip(0).repeat_interleave(scale, 0).repeat_interleave(scale, 1);
+}
+
+std::string PairHistogram::png() const {
+  const auto cells = depths();
   const Space image =
       Space::uniform(Layout::image, {cells.size(0), cells.size(1)}, kShades, {.names = {}, .colours = shades()});
   return label_grid_png(image, cells.reshape({1, -1}), 1);

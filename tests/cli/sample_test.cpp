@@ -190,8 +190,8 @@ TEST_F(CliSample, PicturesOfMoreVariablesAreRefusedWithTheReason) {
   ASSERT_EQ(run_program(tiny_training("csv:" + file("three.csv").string(), file("three"), 2)).exit_code, 0);
   const auto result = run_program({"sample", file("three").string(), "--count", "5", "--out", "s.png"});
   EXPECT_EQ(result.err,
-            "segre: --out s.png: pictures need images, or two variables; this model is a table of 3 variables with 2 "
-            "labels each; use .csv or .npy\n");
+            "segre: --out s.png: pictures need images, or two variables of at most 2048 labels; this model is a table "
+            "of 3 variables with 2 labels each; use .csv or .npy\n");
 }
 
 TEST_F(CliSample, ATimeBeyondThePathIsRefused) {

@@ -102,7 +102,7 @@ TEST(LoadRun, SaysWhatItLearnedFrom) {
   const ScratchFolder folder;
   const auto path = train_into(folder / "run");
   ASSERT_TRUE(load_run(path, torch::kCPU).data);
-  edit_description(path, [](auto& json) { json.erase("data"); });  // as release 0.1 wrote them
+  edit_description(path, [](auto& json) { json.erase("data"); });  // as before release 0.1.0
   EXPECT_FALSE(load_run(path, torch::kCPU).data);
 }
 

@@ -32,6 +32,15 @@ std::map<std::string, std::vector<double>> recorded(const fs::path& release) {
   return nats;
 }
 
+// Not by fs::copy, which keeps modes: the source may be read-only.
+void copy_tree(const fs::path& from, const fs::path& to) {
+  for (const auto& entry : fs::recursive_directory_iterator(from)) {
+    const fs::path copy = to / fs::relative(entry.path(), from);
+    fs::create_directories(entry.is_directory() ? copy : copy.parent_path());
+    if (!entry.is_directory()) test::write_text(copy, read_file(entry.path()));
+  }
+}
+
 TEST(OldRuns, AreLoadedAndScoreAsTheyDid) {
   // Sums of up to 64 variables in float32, rounded differently by other processors.
   constexpr double kRounding = 1e-3;
@@ -44,7 +53,10 @@ TEST(OldRuns, AreLoadedAndScoreAsTheyDid) {
       const Scorer score(run, {.error = {}, .evaluations = 32, .seed = 7});
       const auto found = -score(some_items(run.model.space())).all().log_p;
       ASSERT_EQ(nats.size(), static_cast<size_t>(kItems));
-      for (int64_t k = 0; k < kItems; ++k) EXPECT_NEAR(found[k].item<double>(), nats[k], kRounding) << "item " << k;
+      for (int64_t k = 0; k < kItems; ++k) {
+        EXPECT_NEAR(found[k].item<double>(), nats[k], kRounding) << "item " << k;
+        EXPECT_GT(nats[k], 0.1) << "no item is certain";
+      }
       const Samples samples = Sampler(run.model, run.experiment.sample, 1).draw(0, 2);
       EXPECT_NO_THROW(check_labels(run.model.space(), samples.labels));
       ++n_runs;
@@ -64,8 +76,8 @@ TEST(OldRuns, TheirConfigsAreRead) {
 
 TEST(OldRuns, AreTrainedOn) {
   const test::ScratchFolder folder;
-  fs::copy(kRuns / "0.1.0" / "resumable", folder / "run", fs::copy_options::recursive);
-  fs::copy(kRuns / "0.1.0" / "visits.csv", folder / "visits.csv");
+  copy_tree(kRuns / "0.1.0" / "resumable", folder / "run");
+  test::write_text(folder / "visits.csv", read_file(kRuns / "0.1.0" / "visits.csv"));
   const auto command = concat("cd '", folder.path().string(), "' && '", SEGRE_PROGRAM,
                               "' train --out run --resume --set train.steps=30 > log 2>&1");
   ASSERT_EQ(std::system(command.c_str()), 0) << read_file(folder / "log");

@@ -41,6 +41,18 @@ TEST(Resolve, APartialConfigIsTheRecipePlusWhatItSays) {
       << "assignments come last";
 }
 
+TEST(Resolve, StepsThatAreSetTakeThePlaceOfAConfigsEpochs) {
+  const ScratchFolder folder;
+  const std::string config = (folder / "my.toml").string();
+  write_text(config, "[data]\nsource = \"glyphs\"\n[train]\nepochs = 3\n");
+  EXPECT_EQ(resolve({.config = config}, torch::kCPU).experiment.train.epochs, 3);
+  for (const char* assignment : {"train.steps=5", "train.steps = 5"}) {
+    const auto train = resolve({.config = config, .set = {assignment}}, torch::kCPU).experiment.train;
+    EXPECT_EQ(train.epochs, 0) << assignment;
+    EXPECT_EQ(train.steps, 5) << assignment;
+  }
+}
+
 // Such as that of configs/paper/cityscapes.toml, which nobody has who trains on other scenes.
 TEST(Resolve, OtherDataAreNotValidatedOnThoseOfTheConfig) {
   const ScratchFolder folder;

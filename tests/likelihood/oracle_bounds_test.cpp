@@ -111,7 +111,8 @@ TEST(OracleBounds, TheBallIsValidAndLoosensAsTheFlowSharpens) {
     const auto noise = reference_noise(oracle.space(), {3, Purpose::probe}, 0, many.size(0), torch::kFloat64);
     auto u = torch::empty({many.size(0), oracle.space().n_variables()}, torch::kFloat64);
     fill_uniform(u, {3, Purpose::readout}, 0);
-    const auto draw = draw_from_balls(oracle.space(), oracle.path(), many, noise, u, 0.8);
+    const auto draw = draw_from_balls(oracle.space(), oracle.path(), many, noise, u,
+                                      BallMass{}.of_each(oracle.space().n_variables()));
     const auto exact = oracle.log_density(draw.v, t1) + draw.log_ratio - oracle.log_p(many);
     const double error = std::sqrt(total_error(scores).square().sum().item<double>()) / 64.0;
     EXPECT_NEAR(gap, exact.mean().item<double>(), test::kSigmas * error) << t1;
@@ -155,6 +156,11 @@ TEST(ChiSquareQuantile, OfWhatIsNotAProbabilityEndsWithAnError) {
         << p;
 }
 
+TEST(BallMass, IsOfEachVariableOrOfAllTogether) {
+  EXPECT_DOUBLE_EQ((BallMass{.share = 0.8, .each = true}.of_each(2)), 0.8);
+  EXPECT_DOUBLE_EQ((BallMass{.share = 0.8, .each = false}.of_each(2)), std::sqrt(0.8));
+}
+
 TEST(OracleBounds, TheBallsDensityIsThatOfNormalsCutOffAtTheirBalls) {
   // Two binary variables: along its one direction each offset is a normal with standard deviation sigma, cut off at the
   // radius, with sqrt(0.8) of its mass inside.
@@ -162,8 +168,8 @@ TEST(OracleBounds, TheBallsDensityIsThatOfNormalsCutOffAtTheirBalls) {
   const auto path = make_e_geodesic(0.01);
   const auto labels = torch::tensor({{0, 1}}, torch::kInt64);
   const auto u = torch::tensor({{0.3, 0.9}}, torch::kFloat64);
-  const auto draw = draw_from_balls(space, *path, labels, test::tangent_noise(space, 1), u, 0.8);
   const double inside = std::sqrt(0.8);
+  const auto draw = draw_from_balls(space, *path, labels, test::tangent_noise(space, 1), u, inside);
   const double radius = path->corner_scale(2) / std::sqrt(2.0);
   const double sigma =
       radius / std::sqrt(chi_square_quantile(torch::full({1}, inside, torch::kFloat64), 1).item<double>());
