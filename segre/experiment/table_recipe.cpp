@@ -68,7 +68,7 @@ bool worth_attention(const RecipeTask& task, const Experiment& transformer) {
   const Pace pace = measure_pace(transformer, *task.source, task.device, probe_seconds(task.seconds));
   const double items = batch * task.seconds / pace.seconds(transformer.train.batch);
   if (items >= (n_items == 0.0 ? kItems : std::min(kItems, kPasses * n_items))) return true;
-  task.tell(concat("a transformer would see ", plain_digits(items, 2), " rows in the time, too few: left out"));
+  task.tell(concat("transformer skipped: it would see only ", plain_digits(items, 2), " rows within the time limit"));
   return false;
 }
 
@@ -80,7 +80,7 @@ bool counts_pairs(const RecipeTask& task) {
   const int64_t n_labels = task.source->space().n_coordinates();
   const double seconds = kSecondsPerPair * static_cast<double>(n_labels) * static_cast<double>(n_labels);
   if (n_labels <= kMostPaired && seconds <= kShare * task.seconds) return true;
-  task.tell(concat("a Chow-Liu tree of ", n_labels, " labels takes too long: left out"));
+  task.tell(concat("Chow-Liu tree skipped: counting its ", n_labels, " labels takes too long"));
   return false;
 }
 
@@ -113,14 +113,14 @@ Experiment decide(const RecipeTask& task) {
   const double seconds = task.seconds;
   const auto racers = racers_for(task);
   if (racers.size() == 1) {
-    task.tell(describe_net(racers.front().experiment.net) + ", the only one that suits so many rows in the time");
+    task.tell(describe_net(racers.front().experiment.net) + ", the only one that suits the rows and the time limit");
     return racers.front().experiment;
   }
   const bool validated = open_training_data(racers.front().experiment, task.source).held_out.defined();
   if (seconds < kShortest || !validated) {
     const Experiment chosen = recipe_for(task.source->space(), task.source->n_items(), task.device);
     task.tell(concat(describe_net(chosen.net),
-                     ", without a race: ", validated ? "the time is too short" : "no rows are held out"));
+                     ", without a race: ", validated ? "the time limit is too short" : "no rows are held out"));
     return chosen;
   }
   const auto heats = race(racers, task.source, task.device, kRaceShare * seconds, task.stop);

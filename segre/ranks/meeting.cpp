@@ -182,7 +182,7 @@ void Meeting::look(double now) {
   neighbour_ = sign;
   if (now - heard_at_ > kSilence)
     side_->compareSet(kFailure, {},
-                      bytes_of(concat(name_of(next), " has not been heard of for ", kSilence, " seconds")));
+                      bytes_of(concat(name_of(next), " has been silent for ", kSilence, " seconds")));
 }
 
 void Meeting::watch() {

@@ -297,7 +297,7 @@ void note_encoding(const SourceName& name) {
 Dataset read_table(const SourceName& name, TableRows& rows, OptionStyle style) {
   if (name.has("unseen"))
     fail_input("data source ", name.text(),
-               ": unseen= says what to do with labels that a model never saw, but the table is not read for a model");
+               ": unseen= is for labels that a model never saw, but the table is not read for a model");
   return TableReader(name, rows, style).read();
 }
 

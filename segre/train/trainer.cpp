@@ -421,7 +421,7 @@ int64_t total_steps(const TrainOptions& options, const DataSource& source) {
   if (options.epochs == 0) return options.steps;
   if (source.n_items() == 0)
     fail_input("train.epochs = ", options.epochs,
-               ": the data are drawn without end and have no epochs; set train.steps instead (--set train.steps=N)");
+               ": the data are endless and have no epochs; set train.steps instead (--set train.steps=N)");
   return std::max<int64_t>(1, options.epochs * source.n_items() / options.batch);
 }
 

@@ -30,7 +30,7 @@ struct TrainOptions {
   int64_t steps = 8000;      ///< optimiser steps
   int64_t epochs = 0;        ///< passes over a finite source instead of `steps`; 0: use `steps`
   int64_t batch = 1024;      ///< items per step, over all ranks
-  int64_t shards = 0;  ///< parts of a batch whose gradients are added in a tree, a power of two; 0: as many as pay
+  int64_t shards = 0;  ///< parts of a batch whose gradients are added in a tree, a power of two; 0: chosen
   ReduceType reduce = ReduceType::float32;
   ScheduleOptions schedule;
   AdamOptions adam;
