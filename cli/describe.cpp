@@ -97,7 +97,7 @@ void describe(const DescribeArguments& arguments) {
   if (!arguments.assume.empty() && arguments.ranks.empty())
     fail_input("--assume ", arguments.assume.front(), ": applies to the plan that --ranks prints");
   assumed(arguments, {});   // refuses wrong ones before anything is printed
-  std::error_code ignored;  // what is not a directory is read as a config, which says what is wrong
+  std::error_code ignored;  // what is not a directory is read as a config, which reports what is wrong
   const bool is_run = std::filesystem::is_directory(arguments.config, ignored);
   const Described described = is_run ? of_run(arguments) : of_config(arguments);
   const NetOutline outline = outline_of(described.experiment, described.space);

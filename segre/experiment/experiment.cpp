@@ -93,7 +93,7 @@ Model make_model(const Experiment& e, const Space& space, torch::Device device, 
 }
 
 NetOutline outline_of(const Experiment& e, const Space& space) {
-  if (!e.custom_net.empty()) custom_field_of(e, space, {});  // says who has it
+  if (!e.custom_net.empty()) custom_field_of(e, space, {});  // names who has it
   check_form(e);
   return outline_net(space, e.net);
 }

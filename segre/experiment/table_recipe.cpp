@@ -59,7 +59,7 @@ std::string describe(const Heat& heat) {
   return concat(heat.network, " ", plain_digits(heat.nats, 4), " nats (", format_seconds(heat.seconds), ")");
 }
 
-// Whether a transformer sees enough rows in the time to pay off; says so if it does not.
+// Whether a transformer sees enough rows within the time limit to be worthwhile; reports it if not.
 bool worth_attention(const RecipeTask& task, const Experiment& transformer) {
   constexpr double kPasses = 20.0;      // over the data
   constexpr double kItems = 200'000.0;  // or this many items
@@ -73,7 +73,7 @@ bool worth_attention(const RecipeTask& task, const Experiment& transformer) {
 }
 
 // Whether pairs of labels can be counted in a small part of the time, as there are messages along the tree to be sent
-// as well, and the race is not all; says so if they cannot.
+// as well, and the race is not all; reports it if they cannot.
 bool counts_pairs(const RecipeTask& task) {
   constexpr double kSecondsPerPair = 1e-7;  // several passes over a table of pairs in float64
   constexpr double kShare = 0.05;
@@ -109,7 +109,7 @@ std::vector<Racer> racers_for(const RecipeTask& task) {
 // Decides by held-out nats after a part of the time.
 Experiment decide(const RecipeTask& task) {
   constexpr double kRaceShare = 0.25;
-  constexpr double kShortest = 20.0;  // seconds; with less, a race would say little and take too much
+  constexpr double kShortest = 20.0;  // seconds; with less, a race would show little and take too much
   const double seconds = task.seconds;
   const auto racers = racers_for(task);
   if (racers.size() == 1) {
@@ -133,7 +133,7 @@ Experiment decide(const RecipeTask& task) {
   return racers[best].experiment;
 }
 
-// Whether the user's changes leave a model that can be told what is known, as the networks that race need.
+// Whether the user's changes leave a model that accepts known labels, as the networks that race need.
 bool fits_evidence(const RecipeTask& task) {
   Experiment e;
   task.apply(e);

@@ -30,7 +30,7 @@ struct DrawnTimes {
 /// differently.
 DrawnTimes draw_times(const TimeBins& law, const torch::Tensor& u);
 
-/// What a batch is told and how often, as EvidenceLaw decides it.
+/// What a batch is shown and how often, as EvidenceLaw decides it.
 struct EvidencePlan {
   bool tells;             ///< if false, nothing but that unknown labels are left out
   bool has_own_times;     ///< whether variables may have their own times

@@ -9,7 +9,7 @@
 namespace segre {
 namespace {
 
-// What the options say about the numbers stored in the files.
+// How the options map the numbers stored in the files.
 struct LabelRule {
   int64_t ignore = -1;             // the number that means "ignore"; -1: none
   std::map<int64_t, int64_t> map;  // from number to label; empty: the numbers are the labels

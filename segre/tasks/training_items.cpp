@@ -17,7 +17,7 @@ std::shared_ptr<DataSource> open_run_data(const LoadedRun& run) {
   return open_source_for(run.model.space(), run.experiment.data, "data.source = " + run.experiment.data);
 }
 
-// Whether it can be told if data are those that the run learned from.
+// Whether data can be compared with those that the run learned from.
 bool can_compare(const LoadedRun& run, const DataSource& data) {
   return run.data && run.data->n_items != 0 && data.n_items() != 0;
 }
@@ -72,7 +72,7 @@ RunItems divided(const LoadedRun& run, const std::shared_ptr<DataSource>& data) 
   TrainingData parts;
   try {
     parts = open_training_data(run.experiment, data);
-  } catch (const InputError&) {  // the validation data need not exist any more
+  } catch (const InputError&) {  // the validation data may be gone
     return {learned_of(run, data)};
   }
   require_complete(*parts.source, "training data");

@@ -144,7 +144,7 @@ Rows Trainer::own_items() const {
   return {options_.batch * shards.from / n_shards_, options_.batch * shards.to / n_shards_};
 }
 
-// The own shards of a batch; labels [K, n] and what is told are of the own items, weight [B] is of all.
+// Evaluates this rank's shards. labels [K, n] and told: this rank's items; weight [B]: the whole batch.
 std::vector<ObjectiveValue> Trainer::evaluate_shards(const torch::Tensor& labels, const EvidenceLaw::Draw& told,
                                                      const torch::Tensor& weight, uint64_t first_item) const {
   const Rows own = own_shards();
