@@ -284,7 +284,7 @@ class Model:
             return _like(done.probabilities, data)
         others = [name for name in self.space.names if name != column]
         if len(others) == len(self.space.names):
-            self._run.variables([column], "column")  # says what there is
+            self._run.variables([column], "column")  # raises if there is none
         source = self._open(_tables.with_unknown(data, column), True, options)
         done = self._run.complete(
             source, -1, True, 1, 0.0, self._run.variables(others, "column"), None, [], not _leaves_holes(data, options)

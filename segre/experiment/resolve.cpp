@@ -34,7 +34,7 @@ class Wishes {
     }
   }
 
-  // The net.kind that was asked for; empty if none.
+  // The requested net.kind; empty if none.
   std::string kind() const {
     Experiment experiment;
     experiment.net.kind.clear();

@@ -66,7 +66,7 @@ OrderBound::Marks OrderBound::random_sets(const torch::Tensor& labels, const tor
           torch::where(asked, (n_open / hidden).unsqueeze(1), torch::zeros({1}, torch::kFloat64))};
 }
 
-// Row k shows the first k cells of the order and asks for the next. The order is the same for all items: if it depended
+// Row k shows the first k cells of the order; the next is wanted. The order is the same for all items: if it depended
 // on the labels, the probabilities of all labelings would not add up to 1.
 OrderBound::Marks OrderBound::in_order(const torch::Tensor& labels, const torch::Tensor& marks) const {
   const int64_t n = labels.size(1);

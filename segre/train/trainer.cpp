@@ -198,12 +198,12 @@ struct Trainer::Whole {
   torch::Tensor loss;
   torch::Tensor error;
   torch::Tensor plain;  // bool; undefined: all
-  Tensors gradients;    // of the own parameters, see ParameterExchange
+  Tensors gradients;    // of this rank's parameters, see ParameterExchange
 };
 
 Trainer::Whole Trainer::join_shards(std::vector<ObjectiveValue> shards, const torch::Tensor& plain) {
   const int64_t K = own_items().count();
-  auto items = torch::zeros({K, 3}, model_.options());  // loss, error, plain of the own items
+  auto items = torch::zeros({K, 3}, model_.options());  // loss, error, plain of this rank's items
   std::vector<TreeNode> nodes;
   for (size_t k = 0; k < shards.size(); ++k) {
     const auto number = own_shards().from + static_cast<int64_t>(k);
@@ -235,7 +235,7 @@ Trainer::Whole Trainer::join_shards(std::vector<ObjectiveValue> shards, const to
   return whole;
 }
 
-// labels [K, n] of the own items, shard by shard.
+// labels [K, n] of this rank's items, shard by shard.
 torch::Tensor Trainer::fill_holes(const torch::Tensor& labels, uint64_t first_item) const {
   if (!holes_) return labels;
   const Rows own = own_shards();
@@ -277,7 +277,7 @@ ObjectiveValue Trainer::evaluate_on_device(const StepInputs& inputs, const TimeL
   auto sample = sample_path(model_.space(), model_.path(), labels, told.t, {seed_, Purpose::training_noise},
                             inputs.counters.slice(0, 0, 1), needs_velocity(options_.objective), told.known);
   sample.weight = time.weight;
-  if (own.count() < options_.batch)  // turns the mean over the own items into their part of that over the batch
+  if (own.count() < options_.batch)  // turns the mean over this rank's items into their part of that over the batch
     sample.weight = time.weight.narrow(0, own.from, own.count()) *
                     (static_cast<double>(own.count()) / static_cast<double>(options_.batch));
   sample.training = {seed_, inputs.counters.slice(0, 3, 4)};
