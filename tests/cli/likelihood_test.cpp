@@ -143,7 +143,7 @@ TEST_F(CliLikelihood, SaysWhatIsWrong) {
   EXPECT_TRUE(contains(error({"--enumerate", "--times", "6"}), "multiple of 4"));
   EXPECT_TRUE(contains(error({"--enumerate", "--t1", "1"}), "path's end"));
   EXPECT_TRUE(contains(error({"--data", "glyphs", "--items", "2"}), "--data glyphs"));
-  EXPECT_TRUE(contains(error({"--data", "coupled"}), "has no end"));
+  EXPECT_TRUE(contains(error({"--data", "coupled"}), "is endless"));
   EXPECT_TRUE(contains(error({"--enumerate", "--error", "-1"}), "--error -1: expected nats above 0"));
   EXPECT_TRUE(contains(error({"--enumerate", "--error", "nan"}), "--error nan"));
 }
