@@ -47,7 +47,7 @@ touch "$results"
 # known NAME MODEL BOUND: whether the result is there.
 known() { grep -qF "{\"name\": \"$1\", \"model\": \"$2\", \"bound\": \"$3\"" "$results"; }
 
-# keep LOG COMMAND...: what it prints, and its time in $took. A failure is reported, and the benchmark goes on; a signal
+# keep LOG COMMAND...: what it prints, and its time in $took. A failure is reported and the benchmark continues; a signal
 # ends it.
 keep() {
   local log=$1 start=$SECONDS status=0

@@ -119,7 +119,7 @@ int64_t complete_in_memory(const CompleteArguments& a, const Completer& complete
 }
 
 void complete(const CompleteArguments& a, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
-  if (a.best && command.count("--draws") > 0) fail_input("--best and --draws: give one of them");
+  if (a.best && command.count("--draws") > 0) fail_input("--best and --draws: choose one of them");
   if (a.out.empty() && a.probabilities.empty()) fail_input("give --out FILE, --probabilities FILE.csv, or both");
   if (a.out == a.probabilities) fail_input("--out and --probabilities ", a.out, ": give two different files");
   std::optional<RanksOutput> probabilities;
@@ -136,7 +136,7 @@ void complete(const CompleteArguments& a, const CLI::App& command, const std::sh
   if (is_plain_table(a, space)) {
     std::optional<RanksOutput> out;
     if (!a.out.empty() && label_format("--out", a.out) != LabelFormat::csv)
-      fail_input("--out ", a.out, ": a completed table is a table; give a file that ends in .csv, or -");
+      fail_input("--out ", a.out, ": tables are completed to CSV: use FILE.csv or -");
     if (!a.out.empty()) out.emplace(*ranks, "--out", a.out);
     n = complete_table(a, completer, out ? &*out : nullptr, p);
   } else {

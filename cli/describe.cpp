@@ -95,9 +95,9 @@ void print_plan(const DescribeArguments& arguments, const Described& described, 
 
 void describe(const DescribeArguments& arguments) {
   if (!arguments.assume.empty() && arguments.ranks.empty())
-    fail_input("--assume ", arguments.assume.front(), ": is about the plan that --ranks prints");
+    fail_input("--assume ", arguments.assume.front(), ": applies to the plan that --ranks prints");
   assumed(arguments, {});   // refuses wrong ones before anything is printed
-  std::error_code ignored;  // what is not a directory is read as a config, which says what is wrong
+  std::error_code ignored;  // what is not a directory is read as a config, which reports what is wrong
   const bool is_run = std::filesystem::is_directory(arguments.config, ignored);
   const Described described = is_run ? of_run(arguments) : of_config(arguments);
   const NetOutline outline = outline_of(described.experiment, described.space);
@@ -112,11 +112,11 @@ void add_describe(CLI::App& app, Context& /*context*/) {
   auto arguments = std::make_shared<DescribeArguments>();
   command->add_option("CONFIG", arguments->config, "TOML file, or a run; default: the recipe for --data");
   command->add_option("--data", arguments->data, "SOURCE to use instead of data.source");
-  command->add_option("--ranks", arguments->ranks, "expected speed and memory on so many GPUs: --ranks 8,64,1024")
+  command->add_option("--ranks", arguments->ranks, "speed and memory to expect on many GPUs: --ranks 8,64,1024")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(int64_t{1}, kMostRanks));
-  command->add_option("--assume", arguments->assume, "change what it assumes: --assume share=0.4,wire_bandwidth=25e9")
+  command->add_option("--assume", arguments->assume, "change its assumptions: --assume share=0.4,wire_bandwidth=25e9")
       ->delimiter(',')
       ->allow_extra_args(false);
   add_set_option(*command, arguments->set, "net.channels=64");

@@ -42,7 +42,7 @@ std::string describe_plotly() {
 
 std::string describe_ranks(const Ranks& ranks) {
   if (!has_gloo()) return "not in this build: Gloo's headers were missing when it was configured (libgloo-dev)";
-  if (!ranks.are_many()) return "possible: start segre by torchrun, srun or mpirun";
+  if (!ranks.are_many()) return "possible: start segre with torchrun, srun or mpirun";
   return concat(ranks.size(), ", launcher ", find_launch()->launcher, ", engine Gloo");
 }
 

@@ -83,9 +83,8 @@ void add_evaluate(CLI::App& app, Context& /*context*/) {
   add_device_option(*command, arguments->device);
   add_checkpoint_option(*command, arguments->checkpoint);
   command->footer(
-      "Reports marginal and pairwise shares, total variation, exact copies and nearest training items; every metric "
-      "says\n"
-      "which direction is better and its value for exact samples or the held-out items.\n"
+      "Reports marginal and pairwise shares, total variation, exact copies and nearest training items. For every "
+      "metric,\nthe better direction and its value for exact samples or the held-out items.\n"
       "Example: segre evaluate runs/pinwheel --data pinwheel --out evaluation");
   command->callback([arguments] { over_ranks([&](const auto& ranks) { evaluate(*arguments, ranks); }); });
 }

@@ -152,7 +152,7 @@ void write_preview(OutputFile& file, const DataSource& source) {
 
 void print(const InspectArguments& arguments, const DataSource& source) {
   const bool all = arguments.items == 0 || (arguments.items < 0 && source.dataset() != nullptr);
-  if (all && source.n_items() == 0) fail_input(arguments.source, ": has no end; say how many items");
+  if (all && source.n_items() == 0) fail_input(arguments.source, ": is endless; give the number of items");
   const int64_t most = all                    ? source.n_items()
                        : arguments.items > 0  ? arguments.items
                        : source.n_items() > 0 ? kFiniteLook

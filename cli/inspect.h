@@ -14,7 +14,7 @@ struct InspectArguments {
   bool json = false;
 };
 
-/// Prints a description of a source to stdout; writes the picture and the config if asked to.
+/// Prints a description of a source to stdout; writes the picture and the config if requested.
 void inspect(const InspectArguments& arguments);
 
 }  // namespace segre::cli

@@ -13,7 +13,7 @@ namespace segre::cli {
 /// The forms in which items are written.
 enum class LabelFormat { csv, npy, picture, maps };
 
-/// The form that a name asks for: .csv, .npy, .png (one picture of all images, a histogram of two variables), a folder
+/// The form that a name means: .csv, .npy, .png (one picture of all images, a histogram of two variables), a folder
 /// (one label map each), - or a device (CSV). Depends only on the name, so that it can be checked before the model is
 /// read. InputError names the option.
 LabelFormat label_format(const std::string& option, const std::string& name);

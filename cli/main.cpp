@@ -59,10 +59,10 @@ constexpr int kRunFailed = 1;
 constexpr int kBadInput = 2;
 constexpr int kMostThreads = 1024;
 
-// LibTorch's own errors carry a stack trace; the first line says what happened.
+// LibTorch's own errors carry a stack trace; the first line describes the error.
 int report(const std::string& message, int code) {
   const std::string line = message.substr(0, message.find('\n'));
-  // Of ranks that fail together one speaks, and rank 0.
+  // Only rank 0 and the first rank to fail print their message.
   if (segre::tell_failure(line) || segre::is_first_rank()) std::cerr << "segre: " << line << '\n';
   return code;
 }
@@ -127,7 +127,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForAllHelp& help) {
     return app.exit(help);
   } catch (const CLI::RequiredError& error) {
-    // CLI11 does not say which word is not a subcommand.
+    // CLI11 does not report which word is not a subcommand.
     if (argc > 1 && app.get_subcommands().empty())
       return report(segre::concat("'", argv[1], "' is not a command; see 'segre --help'"), kBadInput);
     return report(std::string(error.what()) + "; see 'segre --help'", kBadInput);

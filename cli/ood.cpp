@@ -40,7 +40,7 @@ struct OodArguments {
 
 ScoreOptions score_options(const OodArguments& arguments, const CLI::App& command) {
   const ScoreMethod method = parse_score_method(arguments.bound, "--bound");
-  if (method == ScoreMethod::direct) fail_input("--bound direct: is no bound; expected free, path, ball, order");
+  if (method == ScoreMethod::direct) fail_input("--bound direct: is not a bound; expected free, path, ball, order");
   const bool flows = method == ScoreMethod::path || method == ScoreMethod::ball;
   const std::string chosen = "--bound " + arguments.bound;
   require_used(command, "--times", !flows, chosen);

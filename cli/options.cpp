@@ -37,7 +37,7 @@ void require_data(const Request& request) {
 void add_checkpoint_option(CLI::App& command, std::string& value) {
   command.add_option(
       "--checkpoint", value,
-      "checkpoint of the run: last, or best by validation loss; default: what the run's watch.use_best says");
+      "checkpoint of the run: last, or best by validation loss; default: set by the run's watch.use_best");
 }
 
 Checkpoint parse_checkpoint(const std::string& value) {

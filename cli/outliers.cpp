@@ -78,7 +78,7 @@ void add_options(CLI::App& command, OutliersArguments& a) {
   command
       .add_option("--times", a.times,
                   "maximum number of evaluations per row, a multiple of 4 (4096 for scores of tables; for -log p, as "
-                  "many as fit in about ten minutes), besides a quarter as many to find out how many it needs")
+                  "many as fit in about ten minutes), after a trial of a quarter as many")
       ->check(CLI::Range(int64_t{4}, kMost));
   command
       .add_option("--calibration", a.calibration,

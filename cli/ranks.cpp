@@ -48,7 +48,7 @@ class Silence {
 void require_alone(const std::string& command) {
   const auto launch = find_launch();
   if (!launch || launch->size == 1) return;
-  const std::string started = launch->launcher == "environment" ? "WORLD_SIZE says" : launch->launcher + " started";
+  const std::string started = launch->launcher == "environment" ? "WORLD_SIZE sets" : launch->launcher + " started";
   fail_input("segre ", command, " works alone: ", started, " ", launch->size, " ranks; start it without a launcher");
 }
 

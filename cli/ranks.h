@@ -15,7 +15,7 @@ namespace segre::cli {
 /// Only rank 0 is heard: what the work of others prints or logs is dropped. If one fails, all end: see tell_failure.
 void over_ranks(const std::function<void(const std::shared_ptr<Ranks>& ranks)>& work);
 
-/// Gives each of several ranks of this machine its share of the cores, unless OMP_NUM_THREADS says how many to use.
+/// Gives each of several ranks of this machine its share of the cores, unless OMP_NUM_THREADS sets how many to use.
 void share_cores();
 
 /// Lets all commands that work alone refuse, with an InputError, to start as one of several ranks.

@@ -159,7 +159,7 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   command->add_option("--steps", arguments->steps, "integration steps; dopri5 chooses its own; erasure: evaluations");
   command->add_option("--tolerance", arguments->tolerance, "error allowed per step, relative to 1 + |v| (dopri5)");
   command->add_option("--t1", arguments->t1,
-                      "read labels at this time; 0: at the decision time, or as sample.stop says");
+                      "read labels at this time; 0: as set by sample.stop, by default at the decision time");
   command->add_option("--readout", arguments->readout,
                       "argmax, matched (drawn from the path's Bayes rule), segre (drawn from T(W), W = softmax(v))");
   command->add_flag("--numbers", arguments->numbers,

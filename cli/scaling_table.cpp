@@ -54,11 +54,11 @@ std::string assumptions(Machine& machine) {
 std::string meaning(Bound bound, const StepWork& work, const Machine& machine) {
   switch (bound) {
     case Bound::few_items:
-      return "few items: what a step takes regardless of its items; a larger train.batch scales better";
+      return "few items: the fixed cost of a step; a larger train.batch scales better";
     case Bound::latency:
-      return "latency: messages between ranks take longer than what they carry";
+      return "latency: starting messages between ranks takes longer than sending them";
     case Bound::bandwidth:
-      return "bandwidth: gradients and weights take longer than they can hide behind the backward pass";
+      return "bandwidth: sending gradients and weights takes longer than the backward pass can hide";
     case Bound::shards:
       return concat("shards: a batch of ", work.batch, " divides into ", work.n_shards,
                     " parts; ranks beyond those have nothing to do");

@@ -119,11 +119,11 @@ void add_train(CLI::App& app, Context& context) {
   add_set_option(*command, arguments->set, "train.steps=100");
   command->add_option("--seed", arguments->seed, "seed of all randomness");
   add_device_option(*command, arguments->device);
-  command->add_option("--max-time", arguments->max_time, "fit the training into this time: 60s, 5m, 1h");
+  command->add_option("--max-time", arguments->max_time, "finish the training within this time: 60s, 5m, 1h");
   command->add_flag(
       "--resume{yes}", arguments->resume,
       "continue the run in --out from its last checkpoint, with the same data, model and objective; 'segre "
-      "keys' says which keys may change; --resume auto: if it has one, else start it");
+      "keys' marks the keys that may change; --resume auto: if it has one, else start it");
   command->footer(
       "SIGINT and SIGTERM save and exit with 130 and 143; --resume continues. Only one process may write a run.\n"
       "Example: segre train --data pinwheel --out runs/pinwheel --max-time 60s");

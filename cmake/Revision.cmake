@@ -1,4 +1,4 @@
-# Writes the header that tells which revision this is, and leaves it alone where nothing changed.
+# Writes the header with the revision, and leaves it alone where nothing changed.
 execute_process(COMMAND git -C "${SOURCE}" describe --always --dirty --abbrev=10
   OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
 if(NOT status EQUAL 0)

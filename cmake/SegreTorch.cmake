@@ -1,6 +1,6 @@
 # Defines the target segre::torch from a LibTorch directory (include/ and lib/), be it a downloaded LibTorch or the
 # `torch` folder of the Python wheel. LibTorch's own find_package(Torch) insists on a full CUDA toolkit whenever the
-# wheel was built with CUDA, even for a program that uses the CPU alone; this one asks only for what is linked.
+# wheel was built with CUDA, even for a program that uses the CPU alone; this one requires only what is linked.
 #
 #   segre_add_torch(<directory> <with CUDA: ON|OFF>)   defines the target
 #   segre_is_torch(<directory> <result>)               whether a LibTorch lies there
@@ -27,7 +27,7 @@ function(segre_torch_version directory result)
   set(${result} "${version}" PARENT_SCOPE)
 endfunction()
 
-# What the project says comes first, and then nothing else will do: SEGRE_TORCH_DIR, as a variable or in the environment.
+# What the project sets comes first, and then nothing else will do: SEGRE_TORCH_DIR, as a variable or in the environment.
 # Next the LibTorch that the project has found by itself (find_package(Torch), Torch_DIR) or has in its prefixes; last
 # the one that segre was built against.
 function(segre_find_torch default result)

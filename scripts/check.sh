@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What contributors run before a release. Stops at the first part that fails, and says how long each one took. In a
+# What contributors run before a release. Stops at the first part that fails, and prints the time of each. In a
 # fresh clone warnings are errors; a build folder from before keeps what it was configured with.
 #
 #   scripts/check.sh [PART...]     parts: test lint cuda asan tsan fuzz mutants truth fresh packages

@@ -95,7 +95,7 @@
 #include "segre/simplex/replicator.h"
 #include "segre/simplex/tangent.h"
 
-// gives: State (v, t and what is known besides), random sets of known variables
+// gives: State (v, t and what else is known), random sets of known variables
 #include "segre/state/known.h"
 #include "segre/state/patterns.h"
 #include "segre/state/state.h"

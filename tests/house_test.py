@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the tour of the house: what segre/README.md, segre/segre.h and docs/notation.md say is true.
+"""Checks what segre/README.md, segre/segre.h and docs/notation.md claim, and the width of lines in documents.
 
   house_test.py SOURCE
 """
@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 
 CODE = {".h", ".cpp", ".cu", ".cuh"}
+DOCUMENTS = ("*.md", "docs/*.md", "segre/**/*.md", "tests/**/*.md")
+COLUMNS = 120
 
 
 def folders_of(source):
     """The folders in the order of segre/README.md."""
-    return re.findall(r"^\| `(\w+)/` \|", (source / "segre/README.md").read_text(), re.M)
+    return re.findall(r"^- `(\w+)/`: ", (source / "segre/README.md").read_text(), re.M)
 
 
 def check_folders(source, order):
@@ -75,12 +77,21 @@ def check_notation(source):
                 yield f"docs/notation.md:{line}: {word} is not in {', '.join(path.name for path in files)}"
 
 
+def check_widths(source):
+    """No line of a document is wider than the code's. A URL alone on its line cannot be broken."""
+    for pattern in DOCUMENTS:
+        for path in sorted(source.glob(pattern)):
+            for line, text in enumerate(path.read_text().splitlines(), 1):
+                if len(text) > COLUMNS and not re.fullmatch(r"\s*(- )?<?https?://\S+", text):
+                    yield f"{path.relative_to(source)}:{line}: has {len(text)} columns, at most {COLUMNS} are allowed"
+
+
 def main():
     source = Path(sys.argv[1])
     order = folders_of(source)
     wrong = [*check_folders(source, order)]
     if not wrong:
-        wrong = [*check_includes(source, order), *check_umbrella(source, order), *check_notation(source)]
+        wrong = [*check_includes(source, order), *check_umbrella(source, order), *check_notation(source), *check_widths(source)]
     if not order:
         wrong = ["segre/README.md: lists no folders"]
     if wrong:

@@ -35,10 +35,10 @@ def fit(
         NumPy or torch, -1 where unknown; or a source of the command line, such as ``"csv:FILE"`` or ``"glyphs"``.
     max_time: fits the training into this time: ``"60s"``, ``"5m"`` or seconds. Default: as many steps as the recipe has.
     out: the directory of the run. Default: a temporary one, which goes with the model; ``model.save`` keeps it.
-    resume: goes on with the run in ``out``, with the same data.
+    resume: continues the run in ``out``, with the same data.
     config: a TOML file, or keys as ``segre keys`` lists them: ``{"train.steps": 500, "net.width": 64}``.
     field: a network of your own, see ``segre.Field.from_torch``.
-    progress: whether to say on standard error what is going on.
+    progress: whether to report progress on standard error.
     options: those of the source: ``bins={"age": 8}`` or ``bins="auto"`` cuts numbers and dates into intervals,
         ``without=["id"]`` leaves columns out, ``missing="unknown"`` has no label for missing values, and so on.
 
@@ -52,7 +52,7 @@ def fit(
     """
     _show.ready()
     if resume and out is None:
-        raise ValueError("resume: give out=, the directory of the run to go on with")
+        raise ValueError("resume: give out=, the directory of the run to continue")
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="segre-")) / "run"
     try:
         source, name = _sources.open_data(data, options)

@@ -25,7 +25,7 @@ class Scores(np.ndarray[Any, np.dtype[np.float64]]):
     """A number per item, with what else is known about it; otherwise an array of NumPy.
 
     std_error: the standard error of each number.
-    cells: nats per cell, in the shape of the data; they add up to -log p. Only if asked for.
+    cells: nats per cell, in the shape of the data; they add up to -log p. Only if requested.
     details: further columns by name (``outliers``).
 
     >>> import segre
@@ -250,7 +250,7 @@ class Model:
         """
         _show.ready()
         if best and draws != 1:
-            raise ValueError(f"best and draws = {draws}: give one of them")
+            raise ValueError(f"best and draws = {draws}: choose one of them")
         done = self._run.complete(
             self._open(data, True, {}), 0 if best else _kinds.whole(draws, "draws", 1), False,
             _kinds.whole(seed, "seed"), noise, self._variables(given),
@@ -284,7 +284,7 @@ class Model:
             return _like(done.probabilities, data)
         others = [name for name in self.space.names if name != column]
         if len(others) == len(self.space.names):
-            self._run.variables([column], "column")  # says what there is
+            self._run.variables([column], "column")  # raises if there is none
         source = self._open(_tables.with_unknown(data, column), True, options)
         done = self._run.complete(
             source, -1, True, 1, 0.0, self._run.variables(others, "column"), None, [], not _leaves_holes(data, options)
@@ -486,7 +486,7 @@ def load(
     """A model that ``fit``, ``Model.save`` or ``segre train`` left in a directory, or one that comes with the package:
     ``"models/mnist"``.
 
-    checkpoint: ``"last"`` or ``"best"``; default: what the run's ``watch.use_best`` says.
+    checkpoint: ``"last"`` or ``"best"``; default: set by the run's ``watch.use_best``.
     field: the network of a run that was trained with one of your own.
 
     >>> import segre
@@ -500,7 +500,7 @@ def load(
 
 
 def _there(array: np.typing.NDArray[Any] | None) -> np.typing.NDArray[Any]:
-    """An array that was asked for."""
+    """An array that was requested."""
     assert array is not None
     return array
 
@@ -546,7 +546,7 @@ def _index(data: Any, source: _core.Source) -> Any:
 
 
 def _leaves_holes(data: Any, options: Mapping[str, Any]) -> bool:
-    """Whether the user says that missing values are just unknown."""
+    """Whether the user declares missing values to be just unknown."""
     own = data.partition("?")[2].split("&") if isinstance(data, str) else []
     return options.get("missing") == "unknown" or "missing=unknown" in own
 

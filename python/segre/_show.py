@@ -15,6 +15,6 @@ def ready() -> None:
 
 
 def note(text: str) -> None:
-    """Says something the user should know but need not act on."""
+    """Prints a note that the user should know but need not act on."""
     if sys.stderr is not None:
         print(f"note: {text}", file=sys.stderr)

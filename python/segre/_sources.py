@@ -70,7 +70,7 @@ def data(source: str, count: int | None = None) -> Any:
     _show.ready()
     opened = _core.open_source(source)
     if count is None and opened.n_items == 0:
-        raise ValueError(f"{source}: has no end; say how many items to take (count=)")
+        raise ValueError(f"{source}: is endless; give the number of items to take (count=)")
     take = opened.n_items if count is None else _kinds.whole(count, "count")
     return as_items(opened.space, opened.rows(0, min(take, opened.n_items) if opened.n_items else take))
 

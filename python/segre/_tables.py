@@ -109,7 +109,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """The label that a value of the user's means, as far as its text says."""
+    """The label that a value of the user's means, as far as its text shows."""
     return MISSING if _is_missing(value) else str(value)
 
 

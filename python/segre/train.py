@@ -62,11 +62,11 @@ class Trainer:
         self._trainer.use_average()
 
     def state(self) -> dict[str, Any]:
-        """Weights, averages and optimiser, by name; ``load`` goes on from there, to the same bits."""
+        """Weights, averages and optimiser, by name; training restored with ``load`` continues bit for bit."""
         return self._trainer.state()
 
     def load(self, state: dict[str, Any]) -> None:
-        """Goes on from a state."""
+        """Restores what ``state`` returned."""
         self._trainer.load(state)
 
 
@@ -97,7 +97,7 @@ class Sampler:
         return self._sampler.probabilities(_kinds.labels(labels, "labels"), first)
 
     def trajectories(self, count: int) -> Any:
-        """States along the way, [times, count, S]; ``times`` says when."""
+        """States along the way, [times, count, S]; ``times`` gives their times."""
         return self._sampler.trajectories(_kinds.whole(count, "count"))
 
     @property

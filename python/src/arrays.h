@@ -38,7 +38,7 @@ struct type_caster<torch::Tensor> {
       value = segre::python::tensor_of(caster.operator cast_t<ndarray<ro>>());
       return true;
     } catch (const std::exception&) {
-      return false;  // nanobind then says which types were expected
+      return false;  // nanobind then reports which types were expected
     }
   }
   static handle from_cpp(const torch::Tensor& tensor, rv_policy /*policy*/, cleanup_list* /*cleanup*/) noexcept {

@@ -35,7 +35,7 @@ namespace {
 using Set = std::vector<std::string>;
 using SharedSource = std::shared_ptr<DataSource>;
 
-// What fit() asks for.
+// What fit() requests.
 struct TrainRequest {
   SharedSource source;  // nullptr: opened by its name
   std::string data;     // its name

@@ -7,7 +7,7 @@
 
 namespace segre::python {
 
-/// Guards a call into the library: other threads of Python go on meanwhile, and the calling thread has the settings
+/// Guards a call into the library: other threads of Python continue meanwhile, and the calling thread has the settings
 /// that `segre` itself runs with, so that results have the same bits.
 class Work {
  public:

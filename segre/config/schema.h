@@ -66,7 +66,7 @@ class ConfigSchema {
   /// `option`.
   std::string set(const std::string& assignment, const std::string& option = "set");
   /// All keys with their current values as TOML, tables in order of declaration. `with_help` adds each key's help as a
-  /// comment, which says whether the key may change later.
+  /// comment, which states whether the key may change later.
   std::string to_toml(bool with_help) const;
 
   /// A key whose values differ between two configs, written as TOML.

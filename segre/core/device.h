@@ -10,7 +10,7 @@ namespace segre {
 /// `what` names the user's option in the message.
 torch::Device parse_device(const std::string& name, const std::string& what = "device");
 
-/// A GPU with its number: torch::kCUDA alone is whichever is current in the thread that asks.
+/// A GPU with its number: torch::kCUDA alone is whichever is current in the calling thread.
 torch::Device numbered(torch::Device device);
 
 }  // namespace segre

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kLongest = 4000;  // characters of a message
 constexpr size_t kHead = 3000;     // kept at the start of a longer one, and
-constexpr size_t kTail = 800;      // at its end, which says what was expected
+constexpr size_t kTail = 800;      // at its end, which has what was expected
 
 std::string escape(unsigned char c) {
   if (c == '\n') return "\\n";

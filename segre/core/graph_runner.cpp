@@ -65,7 +65,7 @@ void GraphRunner::abandon_capture() {
   try {
     graph_->capture_end();
   } catch (const c10::Error&) {
-    (void)graph_.release();  // the allocator goes on asking it which memory is its own
+    (void)graph_.release();  // the allocator keeps querying it for its memory
   }
   graph_ = std::make_unique<at::cuda::CUDAGraph>();
 }

@@ -2,7 +2,7 @@
 
 namespace segre {
 
-/// While alive, SIGINT and SIGTERM ask long work to stop at the next good point instead of ending the program, and are
+/// While alive, SIGINT and SIGTERM make long work stop at the next good point instead of ending the program, and are
 /// acknowledged on stderr. A second signal ends the program at once with its exit_code_of(), removing temporary files.
 class InterruptGuard {
  public:

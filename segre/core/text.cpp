@@ -9,7 +9,7 @@
 namespace segre {
 namespace {
 
-// Characters of a name that are compared: longer names could take minutes, and their beginnings say enough.
+// Characters of a name that are compared: longer names could take minutes, and their beginnings suffice.
 constexpr size_t kLongestName = 200;
 
 size_t edit_distance(const std::string& a, const std::string& b) {

@@ -76,7 +76,7 @@ struct TunedThread::Before {
 };
 
 TunedThread::TunedThread() {
-  // Before at::get_num_threads() says 1: later it would be taken for the number of the machine.
+  // Before at::get_num_threads() returns 1: later it would be taken for the number of the machine.
   n_threads();
   before_ = std::make_unique<Before>();
   fegetenv(&before_->floating_point);

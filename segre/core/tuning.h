@@ -34,7 +34,7 @@ class TunedThread {
 /// The part of tune_process that concerns freed memory.
 void keep_freed_memory();
 
-/// Whether the processor is said to have AMX, whose tiles are not described: some virtual machines pass on the flags
+/// Whether the processor claims to have AMX, whose tiles are not described: some virtual machines pass on the flags
 /// but not leaf 0x1D of CPUID. oneDNN, which LibTorch uses for products of bfloat16, then ends the process by SIGILL.
 bool hides_tiles();
 

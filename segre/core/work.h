@@ -15,7 +15,7 @@ struct WorkProgress {
   std::string note{};  ///< a few words on the current state
 };
 
-/// Thrown by long work when its caller asks it to stop.
+/// Thrown by long work when its caller stops it.
 class Interrupted : public Error {
  public:
   Interrupted() : Error("stopped by the caller") {}
@@ -35,7 +35,7 @@ struct WorkCallbacks {
     check();
   }
 
-  /// Asks `stop` alone, within a part that takes long.
+  /// Checks `stop` alone, within a part that takes long.
   void check() const {
     if (stop && stop()) throw Interrupted();
   }

@@ -31,7 +31,7 @@ class DataSource {
   virtual bool has_unknowns() const { return false; }
   /// The items if they are one tensor, so that they can move to a GPU; else nullptr. It may be mapped (mapped_rows.h).
   virtual const Dataset* dataset() const { return nullptr; }
-  /// Whether items() are the rows that stream_rows says, mirrored if mirrors(): a copy of all rows serves as well.
+  /// Whether items() are the rows of stream_rows, mirrored if mirrors(): a copy of all rows serves as well.
   virtual bool is_stored() const { return dataset() != nullptr; }
   /// Whether training mirrors half of the images left to right.
   virtual bool mirrors() const { return dataset() != nullptr && dataset()->mirror; }

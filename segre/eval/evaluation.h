@@ -18,7 +18,7 @@ enum class Better {
   reference,  ///< closer to the reference is better
 };
 
-/// One number that says how good samples are, and what to compare it with.
+/// One number for the quality of samples, and what to compare it with.
 struct Metric {
   std::string group;   ///< "marginals"
   std::string name;    ///< "mean difference of a label's share"

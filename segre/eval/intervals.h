@@ -30,7 +30,7 @@ double total_for_share_below(double share, double most);
 Estimate mean_estimate(const torch::Tensor& values);
 
 /// Mean of independent shares [N] in [0, 1], N >= 2, by the central limit theorem; if all are 0 or all are 1,
-/// Wilson's interval, since their spread then says nothing.
+/// Wilson's interval, since their spread then carries no information.
 Estimate mean_share_estimate(const torch::Tensor& shares);
 
 /// Standard deviation of independent values [N], N >= 2; its error by the delta method from the fourth moment.

@@ -80,7 +80,7 @@ std::vector<std::string> describe_knees(const SamplerQuality& quality, double th
     lines.push_back(found ? describe(*found) : describe_lack(quality, sampler.name, threshold));
   }
   const auto best = best_knee(quality, threshold);
-  lines.push_back(best ? concat("fewest: ", describe(*best)) : "no sampler is known to get there");
+  lines.push_back(best ? concat("fewest: ", describe(*best)) : "no sampler is known to reach this");
   return lines;
 }
 

@@ -113,7 +113,7 @@ SamplerQuality measure_samplers(const Flow& flow, const QualityOptions& options,
   double total = expected_evaluations(many_steps, *flow.path);
   for (const SamplerKind& sampler : sampler_kinds())
     for (const SampleOptions& setting : quality_settings(sampler, *flow.path, options)) {
-      // Filling in needs a flow that can be told labels, and at most one evaluation per variable.
+      // Filling in needs a flow that accepts known labels, and at most one evaluation per variable.
       if (sampler.counts_steps && (!flow.from_evidence || setting.steps > flow.space.n_variables())) continue;
       settings.push_back(setting);
       total += expected_evaluations(setting, *flow.path);

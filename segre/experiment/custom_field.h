@@ -14,7 +14,7 @@ namespace segre {
 /// - The constructor creates weights with add_parameter and other state with add_buffer, both float32: only these are
 ///   learned, moved to devices and saved, under the names given there. There is at least one parameter.
 /// - forward returns [B, S] like W, differentiable in the parameters and, for likelihoods by the flow, in W. Each row
-///   depends only on that row of its input, unless couples_items() says otherwise: then batches are not split.
+///   depends only on that row of its input, unless couples_items() is true: then batches are not split.
 /// - On the CPU several threads call forward concurrently, each with its own rows, so it must not modify members.
 /// - On CUDA a training step is captured as a graph, so forward must not wait for the device or read values from it.
 struct CustomField {

@@ -25,7 +25,7 @@ ConfigSchema schema_of(Experiment& e) {
          "name of a network that a program embedding segre supplies instead of net.kind; empty: none");
   declare_train_keys(s, e.train);
   s.integer("watch.every", &e.watch.every, {0, 1e12}, Later::free,
-            "steps between validations; 0: at most twenty, taking little of the time");
+            "steps between validations; 0: at most twenty, in a small share of the time");
   s.integer("watch.items", &e.watch.items, {1, 1e6}, Later::fixed, "held-out items per validation");
   s.integer("watch.evaluations", &e.watch.evaluations, {0, 1e9}, Later::free,
             "network evaluations per validation; 0: as many as the training's length allows, at most 8192");
@@ -36,7 +36,7 @@ ConfigSchema schema_of(Experiment& e) {
   s.integer("watch.patience", &e.watch.patience, {0, 1e6}, Later::free,
             "validations without a new best after which training ends; 0: never");
   s.flag("watch.use_best", &e.watch.use_best, Later::free,
-         "commands use the checkpoint with the lowest validation loss unless told otherwise, not the last");
+         "commands use the checkpoint with the lowest validation loss by default, not the last");
   s.flag("watch.tensorboard", &e.watch.tensorboard, Later::free, "write TensorBoard event files into RUN/tensorboard");
   declare_sample_keys(s, e.sample);
   return s;
@@ -93,7 +93,7 @@ Model make_model(const Experiment& e, const Space& space, torch::Device device, 
 }
 
 NetOutline outline_of(const Experiment& e, const Space& space) {
-  if (!e.custom_net.empty()) custom_field_of(e, space, {});  // says who has it
+  if (!e.custom_net.empty()) custom_field_of(e, space, {});  // names who has it
   check_form(e);
   return outline_net(space, e.net);
 }

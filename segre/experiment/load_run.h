@@ -19,7 +19,7 @@ struct LoadedRun {
   std::shared_ptr<Ranks> ranks = one_rank();
 };
 
-/// Which checkpoint of a run. `chosen` is the best if the run's watch.use_best says so and one is marked, else the
+/// Which checkpoint of a run. `chosen` is the best if the run has watch.use_best and one is marked, else the
 /// last.
 enum class Checkpoint { chosen, last, best };
 

@@ -21,7 +21,7 @@ struct Heat {
 
 /// Trains each recipe for its share of `seconds`, with the whole schedule squeezed into it, and scores the same
 /// held-out items. The results are in the order of the racers. All must have the same data, and held-out items.
-/// Interrupted if `stop`, asked between two steps, returns true.
+/// Interrupted if `stop`, checked between two steps, returns true.
 std::vector<Heat> race(const std::vector<Racer>& racers, const std::shared_ptr<DataSource>& source,
                        torch::Device device, double seconds, const std::function<bool()>& stop = {});
 

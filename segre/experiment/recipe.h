@@ -20,11 +20,11 @@ struct RecipeTask {
   std::shared_ptr<DataSource> source;
   torch::Device device = torch::kCPU;
   double seconds = 0.0;  ///< for choosing and training; 0: no limit
-  std::string kind{};    ///< the net.kind that was asked for; empty: choose one
+  std::string kind{};    ///< the requested net.kind; empty: choose one
   /// Changes that will be made to the recipe, such as data.validation or the seed, so that a race is run with them.
   std::function<void(Experiment&)> apply = [](Experiment&) {};
-  std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< told in words what is chosen and why
-  std::function<bool()> stop{};  ///< asked between two steps of a race; true ends it with Interrupted
+  std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< receives what is chosen and why
+  std::function<bool()> stop{};  ///< checked between two steps of a race; true ends it with Interrupted
 };
 
 /// Chooses the recipe. Under a time limit the networks for tables and sequences race: each trains for a part of a

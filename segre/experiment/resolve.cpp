@@ -9,7 +9,7 @@
 namespace segre {
 namespace {
 
-// What the user says: the config, then whatever overrides it. The config is read once: it may be a pipe.
+// What the user requests: the config, then whatever overrides it. The config is read once: it may be a pipe.
 class Wishes {
  public:
   explicit Wishes(const Request& request) : request_(request) {
@@ -30,11 +30,11 @@ class Wishes {
     auto schema = schema_of(experiment);
     for (const auto& assignment : request_.set) {
       const std::string key = schema.set(assignment, request_.set_called);
-      if (key == "train.steps") experiment.train.epochs = 0;  // they belong to the config, and this comes later
+      if (key == "train.steps") experiment.train.epochs = 0;  // set after the config's epochs
     }
   }
 
-  // The net.kind that was asked for; empty if none.
+  // The requested net.kind; empty if none.
   std::string kind() const {
     Experiment experiment;
     experiment.net.kind.clear();
@@ -95,7 +95,7 @@ Resolved resolve(const Request& request, torch::Device device, double max_second
                                     .tell = request.tell,
                                     .stop = request.stop});
   wishes.apply(out.experiment);
-  // A recipe's evidence is for models that can be told of it; for others, it is what the user asked for.
+  // A recipe's evidence is for models that accept it; for others, it is what the user requested.
   const bool can_be_told =
       out.experiment.form == Form::evidence && out.experiment.train.objective == Objective::cross_entropy;
   if (!can_be_told) out.experiment.train.evidence.kind = asked;

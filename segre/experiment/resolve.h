@@ -15,8 +15,8 @@ struct Request {
   bool own_network = false;              ///< the program brings its network (CustomField), so none is chosen
   std::vector<std::string> set{};        ///< "key=value"
   std::string set_called = "set";        ///< the user's option for assignments, for messages
-  std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< told why a recipe was chosen
-  std::function<bool()> stop{};  ///< asked now and then while a recipe is chosen; true ends that with Interrupted
+  std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< receives why a recipe was chosen
+  std::function<bool()> stop{};  ///< checked at times while a recipe is chosen; true ends that with Interrupted
 };
 
 /// A fully resolved experiment and its data.

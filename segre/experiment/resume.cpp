@@ -57,7 +57,7 @@ void require_same_config(const fs::path& run, const CheckpointDescription& befor
 void require_enough_steps(const fs::path& run, const CheckpointDescription& before, int64_t steps) {
   if (steps < before.step)
     fail_input(run.string(), ": train.steps is ", steps, " and ", before.step,
-               " steps are done; a larger train.steps trains on");
+               " steps are done; a larger train.steps continues");
 }
 
 std::shared_ptr<DataSource> open_to_resume(const CheckpointDescription& before, const Experiment& now) {
@@ -85,7 +85,7 @@ void require_same_data(const fs::path& run, const CheckpointDescription& before,
     refuse(run, concat(called("data.source", asked.data), " holds ", plural(now.n_items, "item"), " now and held ",
                        then.n_items));
   if (now.items != then.items)
-    refuse(run, concat(called("data.source", asked.data), " holds something else: its fingerprint is ", now.items,
+    refuse(run, concat(called("data.source", asked.data), " contains different data: its fingerprint is ", now.items,
                        " now and was ", then.items));
   const std::string held_out = called("data.validation", asked.validation);
   if (now.n_held_out != then.n_held_out)

@@ -12,7 +12,7 @@
 //   memory    activations; weights to compute with, gradients and the buffers of the exchange; a rank's part of float32
 //             weights, moments and averages
 //
-// Compute and exposed exchange make a step. Measured step times are in docs/scaling.md, next to what this says of them.
+// Compute and exposed exchange make a step. Measured step times are in docs/scaling.md, next to these predictions.
 
 namespace segre {
 

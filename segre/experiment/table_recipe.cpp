@@ -59,7 +59,7 @@ std::string describe(const Heat& heat) {
   return concat(heat.network, " ", plain_digits(heat.nats, 4), " nats (", format_seconds(heat.seconds), ")");
 }
 
-// Whether a transformer sees enough rows in the time to pay off; says so if it does not.
+// Whether a transformer sees enough rows within the time limit to be worthwhile; reports it if not.
 bool worth_attention(const RecipeTask& task, const Experiment& transformer) {
   constexpr double kPasses = 20.0;      // over the data
   constexpr double kItems = 200'000.0;  // or this many items
@@ -68,19 +68,19 @@ bool worth_attention(const RecipeTask& task, const Experiment& transformer) {
   const Pace pace = measure_pace(transformer, *task.source, task.device, probe_seconds(task.seconds));
   const double items = batch * task.seconds / pace.seconds(transformer.train.batch);
   if (items >= (n_items == 0.0 ? kItems : std::min(kItems, kPasses * n_items))) return true;
-  task.tell(concat("a transformer would see ", plain_digits(items, 2), " rows in the time, too few: left out"));
+  task.tell(concat("transformer skipped: it would see only ", plain_digits(items, 2), " rows within the time limit"));
   return false;
 }
 
 // Whether pairs of labels can be counted in a small part of the time, as there are messages along the tree to be sent
-// as well, and the race is not all; says so if they cannot.
+// as well, and the race is not all; reports it if they cannot.
 bool counts_pairs(const RecipeTask& task) {
   constexpr double kSecondsPerPair = 1e-7;  // several passes over a table of pairs in float64
   constexpr double kShare = 0.05;
   const int64_t n_labels = task.source->space().n_coordinates();
   const double seconds = kSecondsPerPair * static_cast<double>(n_labels) * static_cast<double>(n_labels);
   if (n_labels <= kMostPaired && seconds <= kShare * task.seconds) return true;
-  task.tell(concat("a Chow-Liu tree of ", n_labels, " labels takes too long: left out"));
+  task.tell(concat("Chow-Liu tree skipped: counting its ", n_labels, " labels takes too long"));
   return false;
 }
 
@@ -109,18 +109,18 @@ std::vector<Racer> racers_for(const RecipeTask& task) {
 // Decides by held-out nats after a part of the time.
 Experiment decide(const RecipeTask& task) {
   constexpr double kRaceShare = 0.25;
-  constexpr double kShortest = 20.0;  // seconds; with less, a race would say little and take too much
+  constexpr double kShortest = 20.0;  // seconds; with less, a race would show little and take too much
   const double seconds = task.seconds;
   const auto racers = racers_for(task);
   if (racers.size() == 1) {
-    task.tell(describe_net(racers.front().experiment.net) + ", the only one that suits so many rows in the time");
+    task.tell(describe_net(racers.front().experiment.net) + ", the only one that suits the rows and the time limit");
     return racers.front().experiment;
   }
   const bool validated = open_training_data(racers.front().experiment, task.source).held_out.defined();
   if (seconds < kShortest || !validated) {
     const Experiment chosen = recipe_for(task.source->space(), task.source->n_items(), task.device);
     task.tell(concat(describe_net(chosen.net),
-                     ", without a race: ", validated ? "the time is too short" : "no rows are held out"));
+                     ", without a race: ", validated ? "the time limit is too short" : "no rows are held out"));
     return chosen;
   }
   const auto heats = race(racers, task.source, task.device, kRaceShare * seconds, task.stop);
@@ -133,7 +133,7 @@ Experiment decide(const RecipeTask& task) {
   return racers[best].experiment;
 }
 
-// Whether the user's changes leave a model that can be told what is known, as the networks that race need.
+// Whether the user's changes leave a model that accepts known labels, as the networks that race need.
 bool fits_evidence(const RecipeTask& task) {
   Experiment e;
   task.apply(e);

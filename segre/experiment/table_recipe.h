@@ -10,7 +10,7 @@ Experiment table_recipe(const std::string& kind, const Space& space, int64_t n_i
 /// The network that we choose for them without knowing the time.
 std::string table_kind(const Space& space, torch::Device device);
 
-/// choose_recipe for tables and sequences if no network was asked for.
+/// choose_recipe for tables and sequences if no network was requested.
 Experiment choose_table_recipe(const RecipeTask& task);
 
 }  // namespace segre

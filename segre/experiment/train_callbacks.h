@@ -56,7 +56,7 @@ struct TrainCallbacks {
   bool signals = false;
 };
 
-/// While alive, says whether to stop a training: because of a signal, if enabled, or its callback.
+/// While alive, determines whether to stop a training: because of a signal, if enabled, or its callback.
 class StopRequest {
  public:
   /// `callbacks` must outlive it.

@@ -5,7 +5,7 @@
 #include "segre/core/progress.h"
 #include "segre/experiment/train_run.h"
 
-// What is said about a training on log_stream(), by `segre train` and by programs that embed one.
+// What is printed about a training on log_stream(), by `segre train` and by programs that embed one.
 
 namespace segre {
 
@@ -26,7 +26,7 @@ class TrainDisplay {
 struct EndWords {
   std::string best_is_used = "that step is used";                    ///< for an overfitted run with watch.use_best
   std::string best_is_kept = "the best checkpoint is of that step";  ///< for one without
-  std::string to_continue{};  ///< how to train a finished run further; empty: not said
+  std::string to_continue{};  ///< how to train a finished run further; empty: not printed
 };
 
 /// Prints "recipe    TEXT": why a recipe was chosen, for Request::tell.

@@ -20,7 +20,7 @@ const char* const kWindowName = "metrics.window";
 const char* const kSinceBest = "validations_since_best";
 static_assert(kLogEvery <= Trainer::kLossRing);
 
-// The most steps under a time limit: a network that is counted, not trained, needs no more than its config says.
+// The most steps under a time limit: a network that is counted, not trained, needs no more than its config has.
 int64_t most_steps(const Experiment& experiment) {
   return is_counted(experiment) ? experiment.train.steps : kMostTimedSteps;
 }

@@ -20,13 +20,13 @@ class TrainLoop {
   TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& trainer, std::optional<Validation> validation,
             double independent, const Pace& pace, const TrainClock& clock, TrainCallbacks callbacks = {});
 
-  /// Trains to the end or until asked to stop; returns the steps done.
+  /// Trains to the end or until it is to stop; returns the steps done.
   int64_t operator()();
   /// Estimated number of steps still to come.
   int64_t expected_steps() const { return expected_steps_; }
   /// Continues from a checkpoint's state.
   void load(const NamedTensors& state);
-  /// Waits for a new best as long as at the beginning: for a finished run that is to go on.
+  /// Waits for a new best as long as at the beginning: for a finished run that is to continue.
   void renew_patience() { n_without_best_ = 0; }
   /// The validations so far, in order.
   const std::vector<ValidationPoint>& validations() const { return validations_; }

@@ -17,7 +17,7 @@ struct TrainRunOptions {
   TrainCallbacks callbacks{};            ///< called during training
   CustomField field{};                   ///< a network of the program's own instead of experiment.net
   /// The processes that train together; all of them call train_run with the same arguments, on directories and data
-  /// that they can read. Only rank 0 writes, and only its callbacks are called, but any may ask to stop.
+  /// that they can read. Only rank 0 writes, and only its callbacks are called, but any may request to stop.
   std::shared_ptr<Ranks> ranks = one_rank();
 };
 

@@ -11,7 +11,7 @@
 namespace segre {
 namespace {
 
-// With fewer items, validation would say little and training would miss them.
+// With fewer items, validation would show little and training would miss them.
 constexpr int64_t kFewestHeldOut = 8;
 
 // A run stores the names of its sources in UTF-8 files: check them before training, not when saving.

@@ -17,7 +17,7 @@ TrainingData open_training_data(const Experiment& experiment, std::shared_ptr<Da
 
 /// The run's training data, for everything after training: the items it learned from, without those held out for
 /// validation, with the label numbers of the model's space. Does not open separate validation data, which need not
-/// exist any more.
+/// exist any longer.
 std::shared_ptr<DataSource> open_learned_items(const Experiment& experiment, const Space& space);
 
 /// The same for the run's data, already open and numbered.

@@ -76,7 +76,7 @@ class DormandPrince final : public Integrator {
   const std::vector<double>& times() const override { return times_; }
 
  private:
-  // Inputs and outputs of an attempt, in this order; inputs go on with what is known.
+  // Inputs and outputs of an attempt, in this order; inputs continue with what is known.
   enum Row { kV, kField, kTime, kStep, kError, kEvaluations, kKnown };
 
   // The mean over the coordinates that the flow carries: x [B, S] -> [B].

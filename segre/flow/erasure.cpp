@@ -20,7 +20,8 @@ class Erasure final : public Integrator {
         marginals_(marginal_blocks(flow)) {
     if (options.steps < 1) fail_input("sample.steps = ", options.steps, ": expected at least 1");
     if (!flow.from_evidence)
-      fail_input("sample.sampler = \"erasure\" needs a model with model.form = \"evidence\", which can be told labels");
+      fail_input(
+          "sample.sampler = \"erasure\" needs a model with model.form = \"evidence\", which accepts known labels");
   }
 
   const std::vector<double>& times() const override { return times_; }

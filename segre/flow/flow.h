@@ -18,7 +18,7 @@ struct Flow {
                                   ///< no logits (the velocity form)
   StateFunction velocity;         ///< F [B, S]: without gradients, fused if the kernels support it
   bool from_evidence = false;  ///< whether D = kappa (softmax(e + message) - 1/c); the derivative of a decided variable
-                               ///< is then that of its own evidence, and states may say what is known
+                               ///< is then that of its own evidence, and states may hold what is known
   int64_t n_activations = 0;   ///< values that one row keeps inside the network, for the memory budget
 };
 

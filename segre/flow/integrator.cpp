@@ -93,7 +93,8 @@ Arrival Integrator::operator()(const Departure& from, const Observer& observe) c
   const torch::NoGradGuard no_grad;
   Arrival arrival = carry(from, observe);
   if (!arrival.v.isfinite().all().item<bool>())
-    fail("sampling gave states that are not finite at t = ", times().back(), "; the model's weights may be damaged");
+    fail("sampling produced states that are not finite at t = ", times().back(),
+         "; the model's weights may be damaged");
   arrival.v = arrival.v.clone();  // the next batch overwrites the graph's memory
   return arrival;
 }

@@ -14,7 +14,7 @@ class AppendFile {
   /// Opens or creates the file; FileError names it and the reason if that fails.
   explicit AppendFile(std::filesystem::path path);
 
-  /// Appends all of the bytes or none; FileError if none. If a partial record cannot be removed, `torn()` says so.
+  /// Appends all of the bytes or none; FileError if none. If a partial record cannot be removed, `torn()` is true.
   void append(std::string_view bytes);
   /// Whether the file ends in a partial record.
   bool torn() const { return torn_; }

@@ -33,7 +33,7 @@ void on_error(png_structp png, png_const_charp message) {
   png_longjmp(png, 1);
 }
 
-// Warnings are about ancillary chunks, which say nothing about labels.
+// Warnings are about ancillary chunks, which carry no labels.
 void on_warning(png_structp, png_const_charp) {}
 
 void on_read(png_structp png, png_bytep out, size_t count) {

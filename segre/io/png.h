@@ -13,7 +13,7 @@ using Rgb = std::array<uint8_t, 3>;
 /// Maximum number of pixels in a PNG file: a square of side 8,192.
 inline constexpr int64_t kMaxPngPixels = int64_t{1} << 26;
 
-/// What a PNG file says about labels: the numbers it stores, never the colours that show them.
+/// What a PNG file holds of labels: the numbers it stores, never the colours that show them.
 struct PngImage {
   enum class Kind { palette, grey, colour };
 

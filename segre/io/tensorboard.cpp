@@ -136,7 +136,7 @@ std::string scalar_event(double wall_time, std::string_view tag, int64_t step, d
 
 std::string image_event(double wall_time, std::string_view tag, int64_t step, std::string_view png, int64_t height,
                         int64_t width) {
-  constexpr int64_t kRgb = 3;  // only informative; the PNG itself says what it holds
+  constexpr int64_t kRgb = 3;  // only informative; the PNG itself declares its channels
   const Message image =
       Message().number(kHeight, height).number(kWidth, width).number(kColorspace, kRgb).text(kPng, png);
   return summary_event(wall_time, step, Message().text(kTag, tag).text(kImage, image.bytes()));

@@ -15,7 +15,7 @@ class ZipReader {
  public:
   struct Entry {
     std::string name;
-    int64_t compressed = 0;  ///< bytes, as the archive's directory says
+    int64_t compressed = 0;  ///< bytes, according to the archive's directory
     int64_t expanded = 0;
     int64_t number = 0;  ///< in the archive's directory
   };

@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(kThreads) evidence_kernel(EvidenceAt draw) {
   }
 }
 
-// Nothing is told; unknown labels are left out.
+// Nothing is shown; unknown labels are left out.
 __global__ void __launch_bounds__(kThreads) marks_kernel(EvidenceAt draw) {
   const int64_t count = draw.items * draw.variables;
   const int64_t step = int64_t{gridDim.x} * kThreads;

@@ -30,7 +30,7 @@ struct DrawnTimes {
 /// differently.
 DrawnTimes draw_times(const TimeBins& law, const torch::Tensor& u);
 
-/// What a batch is told and how often, as EvidenceLaw decides it.
+/// What a batch is shown and how often, as EvidenceLaw decides it.
 struct EvidencePlan {
   bool tells;             ///< if false, nothing but that unknown labels are left out
   bool has_own_times;     ///< whether variables may have their own times
@@ -49,10 +49,10 @@ bool evidence_serves(const EvidencePlan& plan, const torch::Tensor& t);
 /// Evidence of a batch.
 struct DrawnEvidence {
   torch::Tensor marks;  ///< [B, n] int64: the label if it is known, else a mark
-  torch::Tensor t;      ///< [B], or [B, n] if variables have their own times; the argument itself if nothing is told
-  torch::Tensor plain;  ///< [B] bool: items that are told nothing; undefined: all
+  torch::Tensor t;      ///< [B], or [B, n] if variables have their own times; the argument itself if nothing is shown
+  torch::Tensor plain;  ///< [B] bool: items that are shown nothing; undefined: all
 };
-/// labels [B, n] int64, t [B], the items' numbers [B, 11] (may be undefined if nothing is told) and first_cell [1]
+/// labels [B, n] int64, t [B], the items' numbers [B, 11] (may be undefined if nothing is shown) and first_cell [1]
 /// int64: the number of the first item times n. Twin: EvidenceLaw's operator(), which gives the same bits.
 DrawnEvidence draw_evidence(const EvidencePlan& plan, const torch::Tensor& labels, const torch::Tensor& t,
                             const torch::Tensor& numbers, const torch::Tensor& first_cell);

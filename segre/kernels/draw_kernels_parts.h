@@ -47,7 +47,7 @@ void draw_times_cuda(const TimeBinsAt& law, const float* u, float* t, float* wei
 struct EvidenceAt {
   const int64_t* labels;      // [items, variables]
   const float* t;             // [items]
-  const float* numbers;       // [items, kItemNumbers]; null: nothing is told, and only marks are written
+  const float* numbers;       // [items, kItemNumbers]; null: nothing is shown, and only marks are written
   const int64_t* first_cell;  // [1]
   int64_t items, variables;
   float known, own_times, erased;  // shares

@@ -26,7 +26,7 @@ torch::Tensor ranks(const torch::Tensor& priority, const torch::Tensor& open) {
 OrderBound::OrderBound(Flow flow, const OrderOptions& options)
     : flow_(std::move(flow)), options_(options), marginals_(marginal_blocks(flow_)) {
   if (!flow_.from_evidence)
-    fail_input("the order bound needs a model with model.form = \"evidence\", which can be told labels");
+    fail_input("the order bound needs a model with model.form = \"evidence\", which accepts known labels");
   if (options_.order == LabelOrder::any && (options_.times < 2 || options_.times % 2 != 0))
     fail_input("times = ", options_.times, ": expected a multiple of 2");
   require_row_memory();
@@ -66,7 +66,7 @@ OrderBound::Marks OrderBound::random_sets(const torch::Tensor& labels, const tor
           torch::where(asked, (n_open / hidden).unsqueeze(1), torch::zeros({1}, torch::kFloat64))};
 }
 
-// Row k shows the first k cells of the order and asks for the next. The order is the same for all items: if it depended
+// Row k shows the first k cells of the order; the next is wanted. The order is the same for all items: if it depended
 // on the labels, the probabilities of all labelings would not add up to 1.
 OrderBound::Marks OrderBound::in_order(const torch::Tensor& labels, const torch::Tensor& marks) const {
   const int64_t n = labels.size(1);
@@ -131,7 +131,7 @@ ItemScores OrderBound::operator()(const torch::Tensor& all_labels) const {
   if (N == 0) return {.log_p = torch::empty({0}, torch::kFloat64), .std_error = torch::empty({0}, torch::kFloat64)};
   const auto all = torch::stack(values);  // [N, R or 1]
   if (!all.isfinite().all().item<bool>())
-    fail("the network gave probabilities that are not finite; the model's weights may be damaged");
+    fail("the network returned probabilities that are not finite; the model's weights may be damaged");
   ItemScores scores{.log_p = -all.mean(1),
                     .std_error = averaged ? stratified_error(all) : torch::zeros({N}, torch::kFloat64)};
   if (options_.per_variable) scores.cells = -torch::stack(cells);

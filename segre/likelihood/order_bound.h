@@ -32,7 +32,7 @@ struct OrderOptions {
 /// sum of their -log pi is unbiased if every m is equally likely. Numbers m are stratified, two sets per stratum.
 class OrderBound {
  public:
-  /// InputError unless the flow can be told labels.
+  /// InputError unless the flow accepts known labels.
   OrderBound(Flow flow, const OrderOptions& options);
 
   /// log_p of labels [N, n] int64, kUnknown for variables that are left out; each depends only on the item and the

@@ -49,7 +49,7 @@ std::unique_ptr<Refinement> refine_order_bound(const Flow& flow, const OrderOpti
                                                const torch::Tensor& labels,
                                                const std::shared_ptr<Ranks>& ranks = one_rank());
 
-/// Refines the flow's bound by more draws, averaged as `log_mean` says.
+/// Refines the flow's bound by more draws, averaged according to `log_mean`.
 std::unique_ptr<Refinement> refine_flow_bound(const Flow& flow, const FlowBoundOptions& options, bool log_mean,
                                               const torch::Tensor& labels,
                                               const std::shared_ptr<Ranks>& ranks = one_rank());

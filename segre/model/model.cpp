@@ -42,7 +42,7 @@ void declare_form_key(ConfigSchema& schema, Form& form) {
   schema.choice<Form>(
       "model.form", &form, {{"velocity", Form::velocity}, {"endpoint", Form::endpoint}, {"evidence", Form::evidence}},
       Later::fixed,
-      "what the network gives: the velocity (the paper), label logits, or the message from the other variables");
+      "what the network outputs: the velocity (the paper), label logits, or the message from the other variables");
 }
 
 Model::Model(Space space, std::shared_ptr<const Path> path, Form form, std::shared_ptr<Field> field)
@@ -75,7 +75,7 @@ torch::Tensor Model::network_input(const State& state) const {
   const auto& known = state.known;
   if (!known.nothing() && form_ != Form::evidence)
     fail_input("model.form = \"", form_ == Form::velocity ? "velocity" : "endpoint",
-               "\" cannot be told what is known; train a model with model.form = \"evidence\"");
+               "\" does not accept known labels; train a model with model.form = \"evidence\"");
   if (is_fused(v)) {
     if (form_ == Form::evidence)
       return kernels::scaled_softmax(v.contiguous(), space_, evidence_ratio(state.t).contiguous(), scales_,

@@ -36,7 +36,7 @@ class Model {
   /// variables, unless the network looks up their labels by itself. InputError if something is known and the form is
   /// not evidence.
   torch::Tensor network_input(const State& state) const;
-  /// The time that the network is told: [B] or [1]. If the variables have times of their own, or soft evidence, the
+  /// The time shown to the network: [B] or [1]. If the variables have times of their own, or soft evidence, the
   /// mean over those that the flow carries of the times at which a path would be as certain.
   torch::Tensor network_time(const State& state) const;
   /// Everything that the network is shown: input and time, and what it reads besides.

@@ -8,7 +8,7 @@
 namespace segre {
 
 /// Whether fused_column_tokens supports these: see kernels::columns_serve, with all weights there, an input in float32,
-/// and no gradient of the input asked for.
+/// and no gradient of the input requested.
 bool fuses_column_tokens(const Space& space, const FieldInput& input, const kernels::ColumnWeights& weights);
 
 /// The tokens of kernels::column_tokens for W, the standardised evidence and its strength, differentiable in the

@@ -20,7 +20,7 @@ struct LabelSurpriseOptions {
 ///
 /// p_i are the label shares in the training data; v is a noisy view of the row on the path, at the time when the scale
 /// kappa a/s of the corners is kStrength times the noise, so that labels are mostly known. The model's endpoint gives
-/// p(x_i | v); removing the evidence of v_i itself leaves what the other labels say. For an exact model, the
+/// p(x_i | v); removing the evidence of v_i itself leaves the information of the other labels. For an exact model, the
 /// expectation of surprise_i over rows of the training distribution is minus the information in v about label i. A
 /// single label that does not fit the others has a large surprise, however well the others fit together. In -log p, by
 /// contrast, the surprises of all labels add up.

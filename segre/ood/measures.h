@@ -19,7 +19,7 @@ struct Measure {
 /// counts [S] int64 (count_labels) -> [S] float64.
 torch::Tensor label_nats(const Space& space, const torch::Tensor& counts);
 
-/// Simple models of an item: values of, or upper bounds on, -log p in nats, to compare what a network says with the
+/// Simple models of an item: values of, or upper bounds on, -log p in nats, to compare a network with the
 /// item's complexity. `counts` [S] int64: how often each variable has each label in the training data
 /// (count_labels).
 ///   independent  each variable on its own, with its frequencies in the training data (half a count added to each)

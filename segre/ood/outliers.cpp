@@ -164,7 +164,7 @@ std::string order_warning(const OddRows& rows, int64_t top) {
   if (variance > 2.0 * noise) return "";
   return concat("The order of the first ", first.numel(), " rows is mostly chance: their scores spread by ",
                 fixed(std::sqrt(variance), 2), " (standard deviation), standard error ", fixed(std::sqrt(noise), 2),
-                " each; ask for a smaller error.");
+                " each; request a smaller error.");
 }
 
 }  // namespace segre

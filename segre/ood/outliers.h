@@ -39,7 +39,7 @@ torch::Tensor percentiles_among(const torch::Tensor& scores, const torch::Tensor
 /// The rows, oddest first, ties in their original order: [N] int64.
 torch::Tensor oddest_first(const torch::Tensor& scores);
 
-/// The same, but rows with values far outside the range of training before all others, since the model cannot tell how
+/// The same, but rows with values far outside the range of training before all others, since the model cannot show how
 /// odd such a value is: it sees the nearest interval. Values just outside are ordinary: of n + 1 values one is largest.
 torch::Tensor oddest_first(const OddRows& rows);
 

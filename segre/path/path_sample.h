@@ -14,7 +14,7 @@ struct PathSample {
   torch::Tensor v_t;        ///< [B, S]  a_t u_beta + s_t u_0
   torch::Tensor velocity;   ///< [B, S]  a_t' u_beta + s_t' u_0, which is u_beta - u_0 on the e-geodesic; undefined
                             ///< unless requested
-  Known known{};            ///< what the network is told besides; v_t is 0 for variables that the flow does not carry
+  Known known{};            ///< what else the network is shown; v_t is 0 for variables that the flow does not carry
   TrainingRows training{};  ///< set by the trainer
 };
 

@@ -77,7 +77,7 @@ void set_place(Launch& launch, const Environment& variables, const Names& names)
     launch.port = port_of(variables("PMIX_NAMESPACE").value_or(variables("PMI_ID").value_or("segre")));
   } else {
     fail_input("the environment variable MASTER_ADDR is not set: ", names.rank, " comes from ", launch.launcher,
-               ", which does not say where ranks on several machines meet; set MASTER_ADDR and MASTER_PORT");
+               ", which does not set where ranks on several machines meet; set MASTER_ADDR and MASTER_PORT");
   }
   if (given_port > 0) launch.port = static_cast<uint16_t>(given_port);
 }

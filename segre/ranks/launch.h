@@ -7,7 +7,7 @@
 
 namespace segre {
 
-/// What a launcher tells a process about its place among the others.
+/// What a launcher passes to a process about its place among the others.
 struct Launch {
   int rank;
   int size;

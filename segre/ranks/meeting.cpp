@@ -22,13 +22,13 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kArrival{300'000};  // how long ranks wait for each other at the start
-constexpr milliseconds kNotice{5'000};     // after which it is said who is missing
+constexpr milliseconds kNotice{5'000};     // after which the missing ranks are reported
 constexpr milliseconds kAnswer{10'000};    // of the store
 constexpr milliseconds kBeat{500};         // between signs of life
 constexpr milliseconds kNews{2'000};       // how long the reason of a lost connection is awaited
 constexpr int kSilence = 20;               // seconds after which a silent rank is given up
 constexpr int kFailed = 1;                 // exit code
-constexpr int kSpeaker = 1;                // the rank that speaks when rank 0 cannot
+constexpr int kSpeaker = 1;                // the rank that prints when rank 0 cannot
 constexpr int kOnlyErrors = 2;             // of LibTorch's log levels
 const char* const kFailure = "failure";
 
@@ -83,7 +83,7 @@ std::string host_name() {
 bool tell_failure(const std::string& message) noexcept {
   try {
     return current != nullptr && current->tell(concat(current->name(), ": ", message));
-  } catch (const std::exception&) {  // nothing can be told any more, and rank 0 may be unable to speak
+  } catch (const std::exception&) {  // nothing can be sent any longer, and rank 0 may be unable to print
     return current->rank() == kSpeaker;
   }
 }
@@ -105,7 +105,7 @@ std::shared_ptr<Meeting> Meeting::meet(const Launch& launch) {
 }
 
 Meeting::Meeting(const Launch& launch) : launch_(launch), heard_at_(now_seconds()) {
-  // A rank that ends makes the others' stores print warnings with stack traces; what happened is said here.
+  // A rank that ends makes the others' stores print warnings with stack traces; what happened is printed here.
   if (!environment("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = kOnlyErrors;
   store_ = connect(launch);
   side_ = store_->clone();
@@ -181,8 +181,7 @@ void Meeting::look(double now) {
   if (!has_come || sign != neighbour_ || side_->check({key("left", next)})) heard_at_ = now;
   neighbour_ = sign;
   if (now - heard_at_ > kSilence)
-    side_->compareSet(kFailure, {},
-                      bytes_of(concat(name_of(next), " has not been heard of for ", kSilence, " seconds")));
+    side_->compareSet(kFailure, {}, bytes_of(concat(name_of(next), " has been silent for ", kSilence, " seconds")));
 }
 
 void Meeting::watch() {

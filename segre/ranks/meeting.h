@@ -16,14 +16,14 @@ namespace segre {
 /// The name of this machine.
 std::string host_name();
 
-/// Where the ranks of a job meet: a store of keys that all of them reach, and a thread per rank that tells the others
-/// that it is alive. A rank that fails says so here (tell_failure), and every other rank ends within seconds with the
+/// Where the ranks of a job meet: a store of keys that all of them reach, and a thread per rank that informs the others
+/// that it is alive. A rank that fails reports it (tell_failure), and every other rank ends within seconds with the
 /// message of the first; so does one whose neighbour has been silent for kSilence, or which no longer reaches the
 /// store.
 class Meeting {
  public:
-  /// Meets all others, and says whom it waits for; Error names them, address and port if they do not come. There is one
-  /// meeting per process, which stays until its end, so that a failure can be told after everything else is gone.
+  /// Meets all others, and reports which are late; Error names them, address and port if they do not come. There is one
+  /// meeting per process, which stays until its end, so that a failure can be reported after everything else is gone.
   static std::shared_ptr<Meeting> meet(const Launch& launch);
   explicit Meeting(const Launch& launch);
   ~Meeting();

@@ -13,7 +13,7 @@
 namespace segre {
 namespace {
 
-// A column with more different values than both limits holds identifiers, unless max_labels says otherwise.
+// A column with more different values than both limits holds identifiers, unless max_labels allows them.
 constexpr int64_t kFewValues = 50;
 constexpr int64_t kRowsPerValue = 2;
 // More different fractions or dates than a coarse scale has steps are measurements.

@@ -8,7 +8,7 @@
 
 namespace segre {
 
-/// What the values of a column look like. Anything but labels is refused unless the user says how to read it.
+/// What the values of a column look like. Anything but labels is refused unless the user specifies how to read it.
 enum class Looks { labels, identifier, measurement, date };
 
 /// The different values of a column and how they were found.

@@ -16,7 +16,7 @@
 namespace segre {
 namespace {
 
-constexpr int64_t kOutsideNamed = 3;  // values outside the bins that a note tells
+constexpr int64_t kOutsideNamed = 3;  // values outside the bins that a note lists
 constexpr int64_t kLacking = -1;      // the field of a column that the table does not have
 
 std::vector<std::string> names_of(const std::vector<TableColumn>& columns) {

@@ -63,7 +63,7 @@ std::vector<Column> make_columns(const TableRows& rows, const BinsOption& option
   return columns;
 }
 
-// Refuses a first line that could also be an item, so that no item is lost unless the user says it is a header.
+// Refuses a first line that could also be an item, so that no item is lost unless the user declares it a header.
 void check_header(const SourceName& name, const std::string& place, const std::vector<Column>& columns) {
   for (const char* option : {"header", "columns", "without", "dictionary"})
     if (name.has(option)) return;  // the user knows the names
@@ -194,7 +194,7 @@ class TableReader {
   std::vector<RefusedColumn> judge_columns() {
     std::vector<RefusedColumn> refused;
     for (Column& column : columns_) {
-      if (column.n_bins > 0 || !column.declared_by.empty()) continue;  // as the user asked
+      if (column.n_bins > 0 || !column.declared_by.empty()) continue;  // as the user requested
       const RefusedColumn judged = judge(column);
       if (judged.looks != Looks::labels && judged.looks != Looks::identifier && bins_.is_auto) {
         start_measuring(column);
@@ -297,7 +297,7 @@ void note_encoding(const SourceName& name) {
 Dataset read_table(const SourceName& name, TableRows& rows, OptionStyle style) {
   if (name.has("unseen"))
     fail_input("data source ", name.text(),
-               ": unseen= says what to do with labels that a model never saw, but the table is not read for a model");
+               ": unseen= is for labels that a model never saw, but the table is not read for a model");
   return TableReader(name, rows, style).read();
 }
 

@@ -172,7 +172,7 @@ FoundCache read_cache(const fs::path& cache, const std::string& key) {
     const std::string text = read_header(*file);
     const json header = json::parse(text);
     if (header.at("format") != kFormat || header.at("key") != key)
-      return {std::nullopt, "was made of other files or with other options"};
+      return {std::nullopt, "was made from other files or with other options"};
     const int64_t labels_at = rounded_up(kPreamble + static_cast<int64_t>(text.size()), kPage);
     return {read_contents(file, header, labels_at), ""};
   } catch (const std::exception& error) {

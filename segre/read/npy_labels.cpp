@@ -68,7 +68,7 @@ void check_strays(const std::string& file, const torch::Tensor& values, int64_t 
   if (!stray) return;
   const auto is_stray = [&](const torch::Tensor& part) { return part == *stray; };
   fail_input(file, ": ", first_where(values, is_stray), " ", describe_stray(counts, *stray),
-             "; correct it, or say how many labels there are (labels=", largest + 1, ")");
+             "; correct it, or give the number of labels (labels=", largest + 1, ")");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace segre {
 namespace {
 
-// What the options say about the numbers stored in the files.
+// How the options map the numbers stored in the files.
 struct LabelRule {
   int64_t ignore = -1;             // the number that means "ignore"; -1: none
   std::map<int64_t, int64_t> map;  // from number to label; empty: the numbers are the labels
@@ -62,7 +62,7 @@ void check_strays(const LabelRule& rule, const std::map<int64_t, StoredValue>& s
   const StoredValue& found = stored.at(*stray);
   fail_input(found.file, ": row ", found.row, ", column ", found.column, ": value ", *stray, " ",
              describe_stray(counts, *stray), "; give it its own label (ignore=", *stray,
-             "), map it to another (map=), or say how many labels there are (labels=", counts.rbegin()->first + 1, ")");
+             "), map it to another (map=), or give the number of labels (labels=", counts.rbegin()->first + 1, ")");
 }
 
 int64_t count_labels(const LabelRule& rule, const std::map<int64_t, StoredValue>& stored) {

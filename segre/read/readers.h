@@ -23,7 +23,7 @@ Dataset read_csv_table(const SourceName& name);
 /// csv:FILE read for a model: matches columns and labels with those of the space by name, and puts numbers and dates
 /// into the bins of its variables. Other columns are ignored, with a note. At most `most` items, 0: all. InputError
 /// names missing columns, starting with `what`, or a label that the space does not have, starting with file and line,
-/// unless unseen= says otherwise. With `unknowns`, or missing=unknown, missing values are kUnknown.
+/// unless unseen= allows it. With `unknowns`, or missing=unknown, missing values are kUnknown.
 Dataset read_csv_table_for(const SourceName& name, const Space& space, const std::string& what, int64_t most,
                            Unknowns unknowns);
 

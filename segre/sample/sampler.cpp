@@ -139,7 +139,7 @@ Samples Sampler::draw(uint64_t first, int64_t count) const {
 
 // The number of rows of what is known. Labels index memory, so they are checked here.
 int64_t Sampler::check_known(const Known& known) const {
-  if (known.nothing()) fail_input("completing needs rows that say what is known");
+  if (known.nothing()) fail_input("completing needs rows with known labels");
   if (!flow_.from_evidence) fail_input("completing needs a model with model.form = \"evidence\"");
   if (known.labels.defined()) check_labels(flow_.space, known.labels.clamp_min(kUnknown), Unknowns::allow);
   const int64_t count = (known.labels.defined() ? known.labels : known.soft).size(0);
@@ -192,7 +192,7 @@ torch::Tensor Sampler::probabilities(const Known& known, uint64_t first) const {
   });
   const auto all = torch::cat(out);
   if (!all.isfinite().all().item<bool>())
-    fail("the network gave probabilities that are not finite; the model's weights may be damaged");
+    fail("the network returned probabilities that are not finite; the model's weights may be damaged");
   return all;
 }
 

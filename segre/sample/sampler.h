@@ -57,7 +57,7 @@ class Sampler {
   Samples draw(uint64_t first, int64_t count) const;
   /// Completes items: samples first ... of p(x | known), one for each row of `known`, whose known labels they repeat.
   /// Completion k depends on the seed, k, `draw` and row k alone; draw 0 of rows with nothing known is sample k. Labels
-  /// of variables left out are kUnknown. InputError unless the flow can be told what is known.
+  /// of variables left out are kUnknown. InputError unless the flow accepts known labels.
   Samples complete(const Known& known, uint64_t first, int64_t draw) const;
   /// The labels of draws from_draw ... from_draw + draws - 1 of complete(): [B, draws, n] int64. Draws of few rows
   /// share blocks, which changes them by rounding at most.

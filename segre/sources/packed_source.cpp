@@ -28,7 +28,7 @@ class Packed {
   Packed(const SourceName& name, PackedInputs inputs, std::string key)
       : name_(name), inputs_(std::move(inputs)), key_(std::move(key)), file_(cache_of(name.target())) {}
 
-  // The source if the cache serves; else nullptr, and problem_ says why unless there is none.
+  // The source if the cache serves; else nullptr, and problem_ has the reason unless there is none.
   std::unique_ptr<DataSource> load(const Space* wanted = nullptr) {
     FoundCache found = read_cache(file_, key_);
     problem_ = std::move(found.problem);

@@ -308,7 +308,7 @@ torch::Tensor first_items(const Space& space, const DataSource& source, int64_t 
                           Unknowns unknowns) {
   if (unknowns == Unknowns::refuse) require_complete(source, what);
   const int64_t n = source.n_items();
-  if (n == 0 && most == 0) fail_input(what, ": has no end; say how many items");
+  if (n == 0 && most == 0) fail_input(what, ": is endless; give the number of items");
   const int64_t count = n == 0 ? most : most == 0 ? n : std::min(most, n);
   if (const JointTable* joint = source.joint()) relabel_joint(space, *joint, what);  // checks all of it
   const auto place = [&](int64_t row) { return source.place(row); };

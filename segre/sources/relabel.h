@@ -28,7 +28,7 @@ std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSour
 
 /// Opens a source for a model, with items in the numbering of the model's space. What the model does not know, such as
 /// other columns of a table, is ignored with a note and not checked. `what` starts messages: the option and the name.
-/// With `unknowns`, missing values of a table are kUnknown, whatever missing= says.
+/// With `unknowns`, missing values of a table are kUnknown, whatever missing= is.
 std::shared_ptr<DataSource> open_source_for(const Space& space, const std::string& name, const std::string& what,
                                             Unknowns unknowns = Unknowns::refuse);
 

@@ -15,7 +15,7 @@ struct Wanted {
   Space space;
   std::string what;                      ///< the option and the source's name, for messages
   int64_t most_items = 0;                ///< how many items are needed, 0: all; a reader may stop after them
-  Unknowns unknowns = Unknowns::refuse;  ///< missing values are to be read as kUnknown, whatever missing= says
+  Unknowns unknowns = Unknowns::refuse;  ///< missing values are to be read as kUnknown, whatever missing= is
 };
 
 /// A kind of source: what follows its name, what it is, its options, and how to open it.

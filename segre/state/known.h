@@ -7,7 +7,7 @@
 namespace segre {
 
 /// In Known::labels, a variable that is neither known nor to be found: it has no evidence and is not simulated, so
-/// everything else is said without it. The other mark is kUnknown: to be found, so the flow carries it.
+/// everything else is computed without it. The other mark is kUnknown: to be found, so the flow carries it.
 inline constexpr int64_t kLeftOut = -2;
 
 /// What is known about the variables of a batch from outside the flow. Evidence adds up, whoever gave it: an

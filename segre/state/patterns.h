@@ -5,7 +5,7 @@
 
 namespace segre {
 
-/// Which variables of an item training shows as known: random sets that look like those that users ask about. In tables
+/// Which variables of an item training shows as known: random sets that look like those of users' questions. In tables
 /// any cells, with every number of them equally likely; in images cells, rectangles, halves and borders; in sequences
 /// cells and spans. A rectangle, half or span is what is known, or all but it, with equal probability.
 ///

@@ -13,7 +13,7 @@ struct TrainingRows {
                           ///< outside training, where nothing is dropped
 };
 
-/// What a field is asked about: where the flow is, and what is known besides.
+/// The input of a field: where the flow is, and what else is known.
 struct State {
   torch::Tensor v;  ///< [B, S]; ignored for variables that the flow does not carry
   torch::Tensor t;  ///< [1] for all rows, [B], or [B, n]: each variable at its own time (endpoint and logits only)

@@ -63,7 +63,7 @@ Completer::Completer(const LoadedRun& run, const CompleteOptions& options)
       missing_(missing_labels(run.model.space())) {
   if (run.model.form() != Form::evidence)
     fail_input("this model has model.form = \"", run.model.form() == Form::velocity ? "velocity" : "endpoint",
-               "\" and cannot be told what is known; train one with model.form = \"evidence\"");
+               "\" and does not accept known labels; train one with model.form = \"evidence\"");
   if (!(options.noise >= 0.0 && options.noise < 1.0))
     fail_input("noise = ", options.noise, ": expected a probability from 0 to below 1");
   note_untold(run);

@@ -22,7 +22,7 @@ struct CompleteOptions {
 /// Fills in what is unknown about items.
 class Completer {
  public:
-  /// InputError if the model cannot be told labels, or the options do not make sense.
+  /// InputError if the model does not accept known labels, or the options do not make sense.
   Completer(const LoadedRun& run, const CompleteOptions& options);
 
   /// What is known of items: labels [B, n] int64 with kUnknown for cells to be filled in, and log-likelihoods [B, S] of
@@ -33,7 +33,7 @@ class Completer {
   torch::Tensor draw(const Known& known, uint64_t first, int64_t draw) const;
   /// Several draws: [B, draws, n] int64. Draws of few items share the work of one.
   torch::Tensor draws(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const;
-  /// Whether a label in the data says something about a variable that is unknown, as one with noise does.
+  /// Whether a label in the data carries information on a variable that is unknown, as one with noise does.
   bool sees_unknown(int64_t variable) const;
   /// The marginals p(x_i = j | known): [B, S] float64, corners for known labels. One evaluation per item.
   torch::Tensor probabilities(const Known& known, uint64_t first) const;
@@ -53,8 +53,8 @@ class Completer {
   torch::Tensor missing_;  // [n] int64: the label of missing values or kUnknown; undefined: no variable has one
 };
 
-/// What to write about completed items. Of several ranks only rank 0 writes, but all must ask for the same: a stream of
-/// another rank says that there is one, and is not used.
+/// What to write about completed items. Of several ranks only rank 0 writes, but all must request the same: a stream of
+/// another rank shows that there is one, and is not used.
 struct CompleteOutputs {
   int64_t draws = 1;                      ///< completions of each item; with 0, the most likely labels instead
   std::ostream* out = nullptr;            ///< the completed items, may be nullptr

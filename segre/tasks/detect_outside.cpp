@@ -21,7 +21,7 @@ Chosen choose_items(const Space& space, const std::string& name, int64_t asked, 
   const auto source = open_source_for(space, name, what);
   require_complete(*source, what);
   const int64_t there = source->n_items();
-  if (there == 0 && asked == 0) fail_input(what, ": has no end; say how many items");
+  if (there == 0 && asked == 0) fail_input(what, ": is endless; give the number of items");
   const int64_t count = there == 0 ? asked : asked == 0 ? there : std::min(asked, there);
   require_memory(8.0 * static_cast<double>(count) * static_cast<double>(space.n_variables()),
                  concat(what, ": holding ", count, " items"), torch::kCPU);

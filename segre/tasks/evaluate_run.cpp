@@ -17,7 +17,7 @@ namespace {
 torch::Tensor held_out_items(const DataSource& source, int64_t most, const std::string& what) {
   require_complete(source, what);
   const int64_t n = source.n_items();
-  if (n == 0 && most == 0) fail_input(what, ": has no end; say how many items");
+  if (n == 0 && most == 0) fail_input(what, ": is endless; give the number of items");
   const int64_t count = n == 0 ? most : most == 0 ? n : std::min(n, most);
   const Dataset* dataset = source.dataset();
   torch::Tensor labels = dataset == nullptr ? source.rows(0, count) : dataset->labels;
@@ -32,7 +32,7 @@ torch::Tensor held_out_items(const DataSource& source, int64_t most, const std::
 // Adds the training items and, if training mirrored them, their mirror images. Returns a description for the report.
 std::string add_training_items(EvaluationData& data, const DataSource& source, const std::string& name) {
   if (source.n_items() == 0)
-    return concat("Training items of ", name, " are drawn without end: there are none to copy.");
+    return concat("Training items of ", name, " are generated endlessly: there are none to copy.");
   if (source.has_unknowns())
     return concat("Training items of ", name, " have unknown cells: samples are not compared with them.");
   data.train = all_labels(source);
@@ -75,7 +75,7 @@ RunEvaluation evaluate_run(const LoadedRun& run, const std::string& name, const 
   out.setting.push_back(add_training_items(out.data, *train, train_name));
   if (options.data == train_name && out.data.train.defined())
     out.setting.emplace_back(
-        "Warning: the held-out items are the training items themselves, so nothing can be said about memorisation; "
+        "Warning: the held-out items are the training items themselves, so memorisation cannot be assessed; "
         "use other data.");
 
   const double start = now_seconds();

@@ -19,7 +19,7 @@ torch::Tensor parse_labels(const Space& space, const std::string& text, const st
 torch::Tensor labels_named(const Space& space, const std::vector<std::pair<std::string, std::string>>& pairs,
                            const std::string& option);
 
-/// Notes once that a model was not trained to be told labels, if so.
+/// Notes once that a model was not trained with known labels, if so.
 void note_untold(const LoadedRun& run);
 
 }  // namespace segre

@@ -29,10 +29,11 @@ struct Found {
 
 std::string account_of(const torch::Tensor& spent, const torch::Tensor& error, double wanted) {
   const double largest = error.max().item<double>();
-  return concat(spent.numel(), " different rows scored with ", spent.min().item<int64_t>(), " to ",
-                spent.max().item<int64_t>(), " evaluations each: standard error ",
-                fixed(error.median().item<double>(), 3), " nats in the median, ", fixed(largest, 3), " at most",
-                largest > wanted ? concat("; ", wanted, " was wanted; request more evaluations to get closer") : "");
+  return concat(
+      spent.numel(), " different rows scored with ", spent.min().item<int64_t>(), " to ", spent.max().item<int64_t>(),
+      " evaluations each: standard error ", fixed(error.median().item<double>(), 3), " nats in the median, ",
+      fixed(largest, 3), " at most",
+      largest > wanted ? concat("; the target was ", wanted, "; request more evaluations to get closer") : "");
 }
 
 EachScores bound_of(const OutlierOptions& options, const LoadedRun& run, const torch::Tensor& labels, double error,

@@ -228,11 +228,11 @@ std::string Scores::describe() const {
   std::string text = concat(method, ", ", reached.spent, " ", unit, ": ", meaning);
   if (t1 > 0.0) text += concat(" (labels read at t = ", std::setprecision(3), t1, ")");
   if (reached.capped || reached.state.error > reached.state.wanted)
-    text += concat("\nstopped there with an error of ", std::setprecision(3), reached.state.error, " nats ",
-                   each ? "each" : "of the average", "; ", reached.state.wanted, " was wanted; ",
+    text += concat("\nstopped with an error of ", std::setprecision(3), reached.state.error, " nats ",
+                   each ? "each" : "of the average", "; the target was ", reached.state.wanted, "; ",
                    reached.capped ? "request more evaluations to get closer"
-                                  : "the trial that chose so many saw less spread, and adding more because of the "
-                                    "scores would bias them; a smaller --error asks for more");
+                                  : "the trial that chose this number saw less spread, and adding more because of "
+                                    "the scores would bias them; a smaller --error requests more");
   return text;
 }
 

@@ -17,7 +17,7 @@ std::shared_ptr<DataSource> open_run_data(const LoadedRun& run) {
   return open_source_for(run.model.space(), run.experiment.data, "data.source = " + run.experiment.data);
 }
 
-// Whether it can be told if data are those that the run learned from.
+// Whether data can be compared with those that the run learned from.
 bool can_compare(const LoadedRun& run, const DataSource& data) {
   return run.data && run.data->n_items != 0 && data.n_items() != 0;
 }
@@ -44,8 +44,8 @@ auto with_run_data(const LoadedRun& run, const std::string& what, Divide&& divid
   try {
     const auto source = open_run_data(run);
     if (!is_same_data(run, *source))
-      fail_input(run.experiment.data, " holds something else than when the run learned from it, ", run.data->n_items,
-                 " items with another fingerprint");
+      fail_input(run.experiment.data, " has changed since the run learned from it: it then had ", run.data->n_items,
+                 " items and a different fingerprint");
     return divide(source);
   } catch (const InputError& error) {
     fail_input("the run's training data cannot be opened (", error.what(), "); give them with ", what, " SOURCE");
@@ -72,7 +72,7 @@ RunItems divided(const LoadedRun& run, const std::shared_ptr<DataSource>& data) 
   TrainingData parts;
   try {
     parts = open_training_data(run.experiment, data);
-  } catch (const InputError&) {  // the validation data need not exist any more
+  } catch (const InputError&) {  // the validation data may be gone
     return {learned_of(run, data)};
   }
   require_complete(*parts.source, "training data");
@@ -93,7 +93,7 @@ RunItems open_run_items(const LoadedRun& run, const std::string& train, const st
 RunItems open_run_items(const LoadedRun& run, std::shared_ptr<DataSource> data) {
   const auto source = relabel(run.model.space(), std::move(data), "training data");
   if (is_same_data(run, *source)) return divided(run, source);
-  note("the training data in memory are not what they were when the model learned from them");
+  note("the training data in memory have changed since the model learned from them");
   return {learned_of(run, source)};
 }
 

@@ -13,7 +13,7 @@ struct StepInputs {
   torch::Tensor rows;      ///< [B] int64: rows of the dataset on the device; undefined if labels are given
   torch::Tensor labels;    ///< [B, n] labels; undefined if rows are given
   torch::Tensor u;         ///< [B] float32, increasing in [0, 1): quantiles of the law of t
-  torch::Tensor evidence;  ///< [B, numbers] float32: what the items are told, see EvidenceLaw; undefined: nothing
+  torch::Tensor evidence;  ///< [B, numbers] float32: what the items are shown, see EvidenceLaw; undefined: nothing
   torch::Tensor counters;  ///< [4] int64: position of the first noise, slot of the loss in its ring, the first
                            ///< cell, the first item
   torch::Tensor numbers;   ///< [9] float32: kernels::adam_numbers

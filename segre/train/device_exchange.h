@@ -26,7 +26,7 @@ class DeviceExchange final : public StateShares {
 
   /// Before a backward pass, whose gradients are then taken as they come.
   void begin();
-  /// After it: the own items' losses, errors and whether they are plain (undefined: all), [K] each.
+  /// After it: losses, errors and whether items are plain (undefined: all), [K] each, of this rank's items.
   void end(const torch::Tensor& loss, const torch::Tensor& error, const torch::Tensor& plain);
   /// Waits for the sums of the gradients. Not captured unless the ranks' calls are.
   void finish_sums();

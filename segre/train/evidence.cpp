@@ -20,7 +20,7 @@ void declare_evidence_keys(ConfigSchema& schema, EvidenceOptions& options) {
   schema.choice<EvidenceKind>(
       "train.evidence", &options.kind,
       {{"uniform", EvidenceKind::uniform}, {"known", EvidenceKind::known}, {"any", EvidenceKind::any}}, Later::fixed,
-      "what the network is told: only the flow's state (unknown cells are then left out, not filled), also "
+      "what the network is shown: only the flow's state (unknown cells are then left out, not filled), also "
       "labels of random variables, or any evidence");
   schema.number("train.evidence_known", &options.known, {0, 1}, Later::fixed,
                 "share of the items with known variables (known, any)");

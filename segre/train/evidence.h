@@ -11,7 +11,7 @@ namespace kernels {
 struct EvidencePlan;
 }
 
-/// What training tells the network besides the state of the flow. A network must be trained where it will be asked.
+/// What training shows the network besides the state of the flow. Train on the kinds of questions that you will ask.
 enum class EvidenceKind {
   uniform,  ///< nothing: one time per item
   known,    ///< for a share of the items, the labels of a random set of variables
@@ -29,7 +29,7 @@ struct EvidenceOptions {
 /// Declares the keys train.evidence and train.evidence_*.
 void declare_evidence_keys(ConfigSchema& schema, EvidenceOptions& options);
 
-/// Draws what training tells the network: a function of (seed, item), except that variables with times of their own
+/// Draws what training shows the network: a function of (seed, item), except that variables with times of their own
 /// have those of other items of the batch. All of it is done on the device, so a captured CUDA step does not need the
 /// host: by kernels::draw_evidence on CUDA, which gives the same bits, else by tensor operations.
 class EvidenceLaw {
@@ -38,17 +38,17 @@ class EvidenceLaw {
   EvidenceLaw(const Space& space, const EvidenceOptions& options, Unknowns unknowns, uint64_t seed,
               torch::TensorOptions tensors);
 
-  /// Whether nothing is ever told, and nothing left out.
+  /// Whether nothing is ever shown, and nothing left out.
   bool is_idle() const { return options_.kind == EvidenceKind::uniform && unknowns_ == Unknowns::refuse; }
 
-  /// Uniform numbers that decide what items first_item ... are told: [count, numbers] float32 on the CPU.
+  /// Uniform numbers that decide what items first_item ... are shown: [count, numbers] float32 on the CPU.
   torch::Tensor numbers(uint64_t first_item, int64_t count) const;
 
-  /// What items are told.
+  /// What items are shown.
   struct Draw {
     Known known{};
     torch::Tensor t{};      ///< [K], or [K, n] if variables have their own times
-    torch::Tensor plain{};  ///< [K] bool: items that are told nothing, for the law of times; undefined: all
+    torch::Tensor plain{};  ///< [K] bool: items that are shown nothing, for the law of times; undefined: all
   };
   /// For the items first ... first + K - 1 of a batch: their labels [K, n]; the times t [B] of the whole batch and the
   /// items' `numbers` on the device; first_cell [1] int64 there: the number of the first of these items times n.

@@ -41,7 +41,7 @@ torch::Tensor TrainingHoles::filled(const torch::Tensor& labels, const torch::Te
     const auto nowhere = torch::zeros({so_far.size(0), space.n_coordinates()}, model_.options());
     return log_lift(space, model_.logits({nowhere, torch::zeros({1}, model_.options()), {.labels = so_far}}));
   };
-  // On the CPU only the items that still have holes are asked about.
+  // On the CPU only the items that still have holes are evaluated.
   const auto log_marginals = [&](const torch::Tensor& so_far) {
     if (!so_far.device().is_cpu()) return of_whole_rows(so_far);
     const auto open = (so_far == kUnknown).any(1).nonzero().flatten();

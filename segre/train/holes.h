@@ -15,7 +15,7 @@ class TrainingHoles {
  public:
   TrainingHoles(Model model, uint64_t seed) : model_(std::move(model)), seed_(seed) {}
 
-  /// Whether a model can fill holes: it must be one that is told labels in its training, and whose items do not
+  /// Whether a model can fill holes: it must be one that is shown labels in its training, and whose items do not
   /// influence each other.
   static bool can_fill(const Model& model);
 

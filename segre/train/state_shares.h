@@ -7,7 +7,7 @@
 
 namespace segre {
 
-/// How the optimiser's state is shared out over ranks: each keeps that of its own numbers of every parameter. All ranks
+/// How the optimiser's state is divided among ranks: each keeps that of its own numbers of every parameter. All ranks
 /// make the same calls.
 class StateShares {
  public:

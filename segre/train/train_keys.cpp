@@ -23,10 +23,10 @@ void declare_train_keys(ConfigSchema& schema, TrainOptions& options) {
       "faster, and right only if they are missing completely at random (a tree always fills)");
   schema.integer("train.batch", &options.batch, {1, 1e9}, Later::fixed, "items per step, over all ranks");
   schema.integer("train.shards", &options.shards, {0, 1 << 20}, Later::fixed,
-                 "parts of a batch for threads and ranks on the CPU, a power of two; 0: as many as pay");
+                 "parts of a batch for threads and ranks on the CPU, a power of two; 0: as many as are worthwhile");
   schema.choice<ReduceType>("train.reduce", &options.reduce,
                             {{"float32", ReduceType::float32}, {"bfloat16", ReduceType::bfloat16}}, Later::free,
-                            "the type in which gradients travel between the GPUs of ranks");
+                            "type of the gradients that the GPUs of ranks exchange");
   schema.number("train.lr", &options.schedule.lr, {0, 10}, Later::free, "maximum learning rate");
   schema.integer("train.warmup", &options.schedule.warmup, {0, 1e12}, Later::free,
                  "steps of linear rise to it; a tenth of the training if that is not longer");

@@ -144,7 +144,7 @@ Rows Trainer::own_items() const {
   return {options_.batch * shards.from / n_shards_, options_.batch * shards.to / n_shards_};
 }
 
-// The own shards of a batch; labels [K, n] and what is told are of the own items, weight [B] is of all.
+// Evaluates this rank's shards. labels [K, n] and told: this rank's items; weight [B]: the whole batch.
 std::vector<ObjectiveValue> Trainer::evaluate_shards(const torch::Tensor& labels, const EvidenceLaw::Draw& told,
                                                      const torch::Tensor& weight, uint64_t first_item) const {
   const Rows own = own_shards();
@@ -198,12 +198,12 @@ struct Trainer::Whole {
   torch::Tensor loss;
   torch::Tensor error;
   torch::Tensor plain;  // bool; undefined: all
-  Tensors gradients;    // of the own parameters, see ParameterExchange
+  Tensors gradients;    // of this rank's parameters, see ParameterExchange
 };
 
 Trainer::Whole Trainer::join_shards(std::vector<ObjectiveValue> shards, const torch::Tensor& plain) {
   const int64_t K = own_items().count();
-  auto items = torch::zeros({K, 3}, model_.options());  // loss, error, plain of the own items
+  auto items = torch::zeros({K, 3}, model_.options());  // loss, error, plain of this rank's items
   std::vector<TreeNode> nodes;
   for (size_t k = 0; k < shards.size(); ++k) {
     const auto number = own_shards().from + static_cast<int64_t>(k);
@@ -235,7 +235,7 @@ Trainer::Whole Trainer::join_shards(std::vector<ObjectiveValue> shards, const to
   return whole;
 }
 
-// labels [K, n] of the own items, shard by shard.
+// labels [K, n] of this rank's items, shard by shard.
 torch::Tensor Trainer::fill_holes(const torch::Tensor& labels, uint64_t first_item) const {
   if (!holes_) return labels;
   const Rows own = own_shards();
@@ -277,7 +277,7 @@ ObjectiveValue Trainer::evaluate_on_device(const StepInputs& inputs, const TimeL
   auto sample = sample_path(model_.space(), model_.path(), labels, told.t, {seed_, Purpose::training_noise},
                             inputs.counters.slice(0, 0, 1), needs_velocity(options_.objective), told.known);
   sample.weight = time.weight;
-  if (own.count() < options_.batch)  // turns the mean over the own items into their part of that over the batch
+  if (own.count() < options_.batch)  // turns the mean over this rank's items into their part of that over the batch
     sample.weight = time.weight.narrow(0, own.from, own.count()) *
                     (static_cast<double>(own.count()) / static_cast<double>(options_.batch));
   sample.training = {seed_, inputs.counters.slice(0, 3, 4)};
@@ -421,7 +421,7 @@ int64_t total_steps(const TrainOptions& options, const DataSource& source) {
   if (options.epochs == 0) return options.steps;
   if (source.n_items() == 0)
     fail_input("train.epochs = ", options.epochs,
-               ": the data are drawn without end and have no epochs; set train.steps instead (--set train.steps=N)");
+               ": the data are endless and have no epochs; set train.steps instead (--set train.steps=N)");
   return std::max<int64_t>(1, options.epochs * source.n_items() / options.batch);
 }
 

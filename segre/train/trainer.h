@@ -25,12 +25,12 @@ struct TrainOptions {
   Objective objective = Objective::cross_entropy;
   TimeLawKind time_law = TimeLawKind::information;
   bool reweight = false;     ///< weight items back to uniform times, see TimeLaw
-  EvidenceOptions evidence;  ///< what the network is told besides the state of the flow
+  EvidenceOptions evidence;  ///< what the network is shown besides the state of the flow
   bool fill_holes = true;    ///< fill unknown labels by the model's own draws, see TrainingHoles, or leave them out
   int64_t steps = 8000;      ///< optimiser steps
   int64_t epochs = 0;        ///< passes over a finite source instead of `steps`; 0: use `steps`
   int64_t batch = 1024;      ///< items per step, over all ranks
-  int64_t shards = 0;  ///< parts of a batch whose gradients are added in a tree, a power of two; 0: as many as pay
+  int64_t shards = 0;        ///< parts of a batch whose gradients are added in a tree, a power of two; 0: chosen
   ReduceType reduce = ReduceType::float32;
   ScheduleOptions schedule;
   AdamOptions adam;

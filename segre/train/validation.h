@@ -21,7 +21,7 @@ struct ValidationPoint {
 
 /// Evaluates weights on fixed items, times and noise, so that values along a run, and of runs with the same data and
 /// path, can be compared without sampling noise. An item has one or more times, spread evenly; their assignment is
-/// shuffled, so that the order of the items says nothing about their times.
+/// shuffled, so that the order of the items does not determine their times.
 class Validation {
  public:
   /// `model` must be a separate copy: weights are loaded into its field. labels [K, n] int64; at most `evaluations`

@@ -161,8 +161,9 @@ TEST_F(CliComplete, SaysWhatIsWrong) {
   };
   EXPECT_TRUE(contains(error({"--data", source("new.csv")}), "give --out FILE"));
   EXPECT_TRUE(
-      contains(error({"--data", source("new.csv"), "--best", "--draws", "2", "--out", "-"}), "give one of them"));
-  EXPECT_TRUE(contains(error({"--data", source("new.csv"), "--out", file("x.png")}), "a completed table is a table"));
+      contains(error({"--data", source("new.csv"), "--best", "--draws", "2", "--out", "-"}), "choose one of them"));
+  EXPECT_TRUE(contains(error({"--data", source("new.csv"), "--out", file("x.png")}),
+                       "tables are completed to CSV: use FILE.csv or -"));
   EXPECT_TRUE(contains(error({"--data", source("new.csv"), "--noise", "1.5", "--out", "-"}), "expected a probability"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x.png"));
   // Commands that need complete items say so, with the place.

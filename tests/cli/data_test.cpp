@@ -48,7 +48,7 @@ TEST(CliData, InspectFindsWhatIsMissingInTheLastRows) {
   EXPECT_TRUE(contains(part.out, "\nmissing    none in these\nexamined   the first 1000 items\n"));
   EXPECT_EQ(run_program({"data", "inspect", source, "--items", "0"}).out, whole.out) << "0 is all";
   EXPECT_EQ(run_program({"data", "inspect", "coupled", "--items", "0"}).err,
-            "segre: coupled: has no end; say how many items\n");
+            "segre: coupled: is endless; give the number of items\n");
 }
 
 TEST(CliData, InspectWritesAPictureAndAConfigThatIsRead) {

@@ -75,7 +75,7 @@ TEST(CliDescribe, WrongRanksAndAssumptionsAreNamed) {
   EXPECT_TRUE(contains(refused({streets, "--ranks", "0"}), "--ranks"));
   EXPECT_TRUE(contains(refused({streets, "--ranks", "many"}), "--ranks"));
   EXPECT_EQ(refused({streets, "--assume", "share=0.5"}),
-            "segre: --assume share=0.5: is about the plan that --ranks prints\n");
+            "segre: --assume share=0.5: applies to the plan that --ranks prints\n");
   EXPECT_EQ(refused({streets, "--ranks", "8", "--assume", "shar=0.5"}),
             "segre: --assume: unknown key shar; the nearest known key is share\n");
 }

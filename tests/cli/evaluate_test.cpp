@@ -152,7 +152,7 @@ TEST(CliEvaluateJoint, AKnownDistributionGivesTotalVariationAndNoNeighbours) {
   EXPECT_TRUE(contains(result.out, "total variation to the exact distribution"));
   EXPECT_EQ(result.out.find("memorisation"), std::string::npos);
   EXPECT_TRUE(contains(result.err, "compared with 200 items of coupled"));
-  EXPECT_TRUE(contains(result.err, "drawn without end: there are none to copy"));
+  EXPECT_TRUE(contains(result.err, "generated endlessly: there are none to copy"));
   EXPECT_FALSE(fs::exists(folder / "out/neighbours.csv"));
 }
 

@@ -105,7 +105,7 @@ TEST_F(CliLikelihood, SpendsUntilTheErrorIsReached) {
   EXPECT_GT(number_after("bound, ", fine.err), number_after("bound, ", coarse.err)) << "evaluations";
   const auto capped = score(data + Arguments{"--error", "0.0001", "--times", "128"});
   EXPECT_TRUE(contains(capped.err, "simulation-free bound, 128 evaluations per item")) << capped.err;
-  EXPECT_TRUE(contains(capped.err, "0.0001 was wanted"));
+  EXPECT_TRUE(contains(capped.err, "the target was 0.0001"));
   const auto share = score(data + Arguments{"--error", "5%"});
   EXPECT_LE(number_after("standard error of estimation ", share.err), 0.05 * number_after("at most ", share.err));
 }
@@ -143,7 +143,7 @@ TEST_F(CliLikelihood, SaysWhatIsWrong) {
   EXPECT_TRUE(contains(error({"--enumerate", "--times", "6"}), "multiple of 4"));
   EXPECT_TRUE(contains(error({"--enumerate", "--t1", "1"}), "path's end"));
   EXPECT_TRUE(contains(error({"--data", "glyphs", "--items", "2"}), "--data glyphs"));
-  EXPECT_TRUE(contains(error({"--data", "coupled"}), "has no end"));
+  EXPECT_TRUE(contains(error({"--data", "coupled"}), "is endless"));
   EXPECT_TRUE(contains(error({"--enumerate", "--error", "-1"}), "--error -1: expected nats above 0"));
   EXPECT_TRUE(contains(error({"--enumerate", "--error", "nan"}), "--error nan"));
 }

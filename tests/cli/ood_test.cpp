@@ -177,7 +177,7 @@ TEST_F(CliOod, TheNatsAreThoseOfTheBoundAskedFor) {
   }
   EXPECT_TRUE(contains(ood_error(source("stripes.npy"), source("noise.npy"), {"--bound", "ball", "--times", "8"}),
                        "--times is not used with --bound ball"));
-  EXPECT_TRUE(contains(ood_error(source("stripes.npy"), source("noise.npy"), {"--bound", "direct"}), "is no bound"));
+  EXPECT_TRUE(contains(ood_error(source("stripes.npy"), source("noise.npy"), {"--bound", "direct"}), "is not a bound"));
 }
 
 TEST(CliOodUsage, TheHelpSaysWhyRawLikelihoodMisleads) {

@@ -109,7 +109,7 @@ TEST_F(CliOutliers, EqualRowsHaveOneScoreAndErrorsAreAsAskedFor) {
   EXPECT_EQ(equal[0], equal[1]);
   const auto capped = to_file({"--error", "0.0001", "--times", "64"});
   EXPECT_TRUE(contains(capped.err, "scored with 64 to 64 evaluations each")) << capped.err;
-  EXPECT_TRUE(contains(capped.err, "0.0001 was wanted")) << capped.err;
+  EXPECT_TRUE(contains(capped.err, "the target was 0.0001")) << capped.err;
 }
 
 TEST_F(CliOutliers, WithoutAFileTheFirstRowsAreTheResult) {

@@ -112,7 +112,7 @@ TEST_F(CliRanks, WorkAloneWhereTheyCannotShare) {
     EXPECT_EQ(result.exit_code, kBadInput);
     EXPECT_EQ(result.out, "");
   }
-  EXPECT_EQ(results[0].err, "segre: segre oracle works alone: WORLD_SIZE says 2 ranks; start it without a launcher\n");
+  EXPECT_EQ(results[0].err, "segre: segre oracle works alone: WORLD_SIZE sets 2 ranks; start it without a launcher\n");
   EXPECT_EQ(results[1].err, "");
   EXPECT_EQ(
       run_ranks(1, {"oracle", "--labels", "2,2", "--times", "4", "--draws", "2", "--trajectories", "100"})[0].exit_code,

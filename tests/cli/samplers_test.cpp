@@ -45,7 +45,7 @@ TEST(CliSamplers, TooFewSamplesForAKneeAreSaidWithTheNumberThatWouldDo) {
   EXPECT_TRUE(contains(result.out, "  rk4: not known from 40 samples; with "));
   EXPECT_TRUE(contains(result.out, " evaluations 0% of the labels differ, but up to "));
   EXPECT_TRUE(contains(result.out, " samples would decide\n"));
-  EXPECT_TRUE(contains(result.out, "\n  no sampler is known to get there\n"));
+  EXPECT_TRUE(contains(result.out, "\n  no sampler is known to reach this\n"));
 }
 
 TEST(CliSamplers, DataOfAnotherKindAreRefused) {

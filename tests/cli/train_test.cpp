@@ -317,7 +317,7 @@ TEST(CliTrain, ResumingAFinishedRunSaysThatNothingWasDoneAndChangesNoConfig) {
   EXPECT_EQ(read_file(run / "config.toml"), config);
   EXPECT_EQ(read_file(run / "run.json"), info);
   EXPECT_EQ(resume_error(run, {"--set", "train.steps=1"}),
-            "train.steps is 1 and 2 steps are done; a larger train.steps trains on");
+            "train.steps is 1 and 2 steps are done; a larger train.steps continues");
 }
 
 TEST(CliTrain, AFinishedRunTrainsOnForATime) {

@@ -182,7 +182,7 @@ TEST(ChooseRecipe, AShortTimeIsTooShortForARace) {
   const test::Threads one(1);
   const auto chosen = choose({.source = rows_of(table(12), 300), .seconds = 5.0});
   EXPECT_EQ(chosen.experiment.net.kind, "residual");
-  EXPECT_TRUE(test::contains(chosen.said, ", without a race: the time is too short\n"));
+  EXPECT_TRUE(test::contains(chosen.said, ", without a race: the time limit is too short\n"));
 }
 
 TEST(ChooseRecipe, NetworksRaceUnderATimeLimit_Slow) {

@@ -187,7 +187,7 @@ TEST(Resume, FewerStepsThanDoneAreRefused) {
   const ScratchFolder folder;
   const auto run = train_into(folder / "run");
   EXPECT_EQ(refused(run, with("train.steps=5")),
-            "train.steps is 5 and 12 steps are done; a larger train.steps trains on");
+            "train.steps is 5 and 12 steps are done; a larger train.steps continues");
 }
 
 // A source of 60 rows of three binary columns, the first `n_ones` of them (1, 1, 1) and the others (0, 0, 0).
@@ -235,7 +235,7 @@ TEST_F(ResumeData, OfAnotherNumberAreRefused) {
 TEST_F(ResumeData, OfOtherContentsAreRefusedWithBothFingerprints) {
   const auto name = [](int64_t ones) { return fingerprint_of(*rows(ones), "csv:any"); };
   EXPECT_EQ(refused(run(), asked(), rows(31)),
-            concat("data.source = csv:now.csv holds something else: its fingerprint is ", name(31), " now and was ",
+            concat("data.source = csv:now.csv contains different data: its fingerprint is ", name(31), " now and was ",
                    name(30), kEnd));
 }
 
@@ -312,7 +312,7 @@ TEST_F(ResumeFiles, BinsAreThoseOfTheCheckpoint) {
   const auto run = train_into(file("run"), learning(measured("t.csv", 0.0), ""));
   EXPECT_EQ(resumed(run, learning(measured("same.csv", 0.125), ""), 13), 13) << "in the same bin still";
   const auto other = measured("other.csv", 20.0);
-  EXPECT_TRUE(contains(refused(run, with("train.steps=20", learning(other, ""))), "holds something else"));
+  EXPECT_TRUE(contains(refused(run, with("train.steps=20", learning(other, ""))), "contains different data"));
   const auto more = "csv:" + file("t.csv").string() + "?bins=a:5";
   EXPECT_EQ(refused(run, with("train.steps=20", learning(more, ""))),
             std::string("variable a has 5 labels now and had 4") + kEnd);
@@ -333,7 +333,7 @@ TEST_F(ResumeFiles, AJointTableIsToldByItsProbabilities) {
   const auto then = fingerprint_of(*open_source(moved), moved);
   joint("moved.csv", "a,p\nx,0.25\ny,0.75\n");
   EXPECT_EQ(refused(run, with("train.steps=20", learning(moved, ""))),
-            concat("data.source = ", moved, " holds something else: its fingerprint is ",
+            concat("data.source = ", moved, " contains different data: its fingerprint is ",
                    fingerprint_of(*open_source(moved), moved), " now and was ", then, kEnd));
 }
 

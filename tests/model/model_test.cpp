@@ -181,7 +181,7 @@ TEST(Model, OnlyTheEvidenceFormCanBeToldWhatIsKnown) {
     const Model model(space, path, form, std::make_shared<FixedField>(noise({20})));
     return test::input_error([&] { model.velocity_at(v, 0.4, some_knowledge()); });
   };
-  const std::string rest = "cannot be told what is known; train a model with model.form = \"evidence\"";
+  const std::string rest = "does not accept known labels; train a model with model.form = \"evidence\"";
   EXPECT_EQ(refusal(Form::velocity), "model.form = \"velocity\" " + rest);
   EXPECT_EQ(refusal(Form::endpoint), "model.form = \"endpoint\" " + rest);
   EXPECT_EQ(refusal(Form::evidence), "");

@@ -133,7 +133,7 @@ TEST(Outliers, AnOrderThatIsNoiseIsCalledSo) {
   EXPECT_EQ(order_warning(three_rows({2.0, 2.0, 2.0}), 3), "");
   EXPECT_EQ(order_warning(three_rows({2.1, 2.1, 2.1}), 3),
             "The order of the first 3 rows is mostly chance: their scores spread by 2.92 (standard deviation), "
-            "standard error 2.10 each; ask for a smaller error.");
+            "standard error 2.10 each; request a smaller error.");
   EXPECT_EQ(order_warning(three_rows({9.0, 9.0, 9.0}), 1), "") << "one row has no order";
   auto equal = three_rows({9.0, 9.0, 9.0});
   equal.labels = torch::zeros({3, 2}, torch::kInt64);

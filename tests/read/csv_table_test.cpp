@@ -470,8 +470,7 @@ TEST(CsvTable, ADelimiterThatIsNoCommaIsFoundWithANote) {
 
 TEST(CsvTable, UnseenLabelsAreAMatterOfModels) {
   EXPECT_TRUE(test::contains(input_error([] { read("a\n1\n", "unseen=skip"); }),
-                             "unseen= says what to do with labels that a model never saw, but the table is not read "
-                             "for a model"));
+                             "unseen= is for labels that a model never saw, but the table is not read for a model"));
 }
 
 TEST(CsvTable, MoreThan256LabelsNeedWiderNumbers) {

@@ -58,7 +58,7 @@ TEST(LabelCache, OfSomethingElseIsNotUsed) {
   write_cache(folder / "c", "key", small_table(false));
   const auto found = read_cache(folder / "c", "other key");
   EXPECT_FALSE(found.labels);
-  EXPECT_EQ(found.problem, "was made of other files or with other options");
+  EXPECT_EQ(found.problem, "was made from other files or with other options");
 }
 
 TEST(LabelCache, IsNotUsedIfAnythingButALabelIsDamaged) {

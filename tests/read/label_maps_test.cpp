@@ -112,7 +112,7 @@ TEST(PngFolder, AStrayValueIsNamedWithItsPlaceAndTheWaysOut) {
   write_text(folder / "b.png", grey_png(values, 8, 8));
   EXPECT_EQ(error_of(folder, "b.png"),
             ": row 2, column 3: value 200 occurs once in 128 values and would make 201 labels, of which 195 never "
-            "occur; give it its own label (ignore=200), map it to another (map=), or say how many labels there are "
+            "occur; give it its own label (ignore=200), map it to another (map=), or give the number of labels "
             "(labels=201)");
   EXPECT_EQ(read(folder, "ignore=200").space.max_labels(), 6);
   EXPECT_EQ(read(folder, "labels=201").space.max_labels(), 201);

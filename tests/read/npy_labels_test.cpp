@@ -67,7 +67,7 @@ TEST(NpyLabels, AStrayValueIsNamedWithItsPlaceAndTheWayOut) {
   const auto file = npy_bytes("'|u1'", "(2, 6, 10)", values);
   EXPECT_EQ(error_of(file),
             ": value 200 at [1, 0, 7] occurs once in 120 values and would make 201 labels, of which 195 never occur; "
-            "correct it, or say how many labels there are (labels=201)");
+            "correct it, or give the number of labels (labels=201)");
   EXPECT_EQ(read(file, "labels=201").space.max_labels(), 201);
   EXPECT_EQ(read(file, "limit=1").space.max_labels(), 5);
 }

@@ -100,7 +100,7 @@ TEST_F(PackedSource, IsMadeAgainWhenAFileOrAnOptionChanges) {
   write_text(table(), table_text(300));
   expect_same(*open_source(csv("&cache=yes")), *open_source(csv("&cache=no")));
   EXPECT_EQ(open_source(csv("&cache=yes"))->n_items(), 300);
-  EXPECT_TRUE(contains(log_.text(), "was made of other files or with other options and is made again"));
+  EXPECT_TRUE(contains(log_.text(), "was made from other files or with other options and is made again"));
   EXPECT_EQ(open_source(csv("&cache=yes&limit=50"))->n_items(), 50);
   EXPECT_TRUE(contains(log_.text(), kAgain));
   const auto two = open_source("csv:" + table().string() + "?columns=wind,sky&cache=yes");

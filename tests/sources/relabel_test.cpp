@@ -246,7 +246,8 @@ TEST(FirstItems, NameFileItemAndPlaceOfAStrangeLabel) {
 TEST(FirstItems, AreAsManyAsAskedForOrThere) {
   const auto endless = open_source("coupled");
   EXPECT_EQ(first_items(endless->space(), *endless, 7, "t").sizes(), (std::vector<int64_t>{7, 2}));
-  EXPECT_EQ(input_error([&] { first_items(endless->space(), *endless, 0, "t"); }), "t: has no end; say how many items");
+  EXPECT_EQ(input_error([&] { first_items(endless->space(), *endless, 0, "t"); }),
+            "t: is endless; give the number of items");
   const Space space = Space::uniform(Layout::sequence, {2}, 3);
   const auto few = make_dataset_source({space, torch::tensor({{0, 1}, {2, 2}}, torch::kUInt8)});
   EXPECT_EQ(first_items(space, *few, 0, "t").size(0), 2);

@@ -108,7 +108,7 @@ void expect_overwritten(const ProgramResult& result, const std::filesystem::path
   EXPECT_EQ(result.out, "");
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   EXPECT_NE(result.err.find(file.string()), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find(" holds something else than when the run learned from it, "), std::string::npos)
+  EXPECT_NE(result.err.find(" has changed since the run learned from it: it then had "), std::string::npos)
       << result.err;
   EXPECT_NE(result.err.find("; give them with --train SOURCE\n"), std::string::npos) << result.err;
 }

@@ -51,7 +51,7 @@ ProgramResult run_program(const Arguments& arguments, const std::string& out = {
 /// `first` and then `second`.
 Arguments operator+(Arguments first, const Arguments& second);
 
-/// The program refused to work with a training file that holds something else than when the run learned from it: one
+/// The program refused to work with a training file that has changed since the run learned from it: one
 /// line that names the file and what to do, and nothing on standard output.
 void expect_overwritten(const ProgramResult& result, const std::filesystem::path& file);
 

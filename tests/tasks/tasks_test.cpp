@@ -66,7 +66,7 @@ TEST_F(Tasks, AnErrorIsReachedOrSaidNotToBe) {
   EXPECT_FALSE(scored.scores.reached.capped);
   const ScoredData capped = Scorer(run_, {.error = ErrorGoal{.nats = 1e-6}, .evaluations = 64})(labels);
   EXPECT_TRUE(capped.scores.reached.capped);
-  EXPECT_TRUE(test::contains(capped.scores.describe(), "was wanted"));
+  EXPECT_TRUE(test::contains(capped.scores.describe(), "the target was"));
 }
 
 TEST_F(Tasks, EveryLabelingIsScoredBesideItsFrequency) {

@@ -62,12 +62,12 @@ TEST_F(TrainingItems, AndHeldOutItemsAreAllItems) {
 TEST_F(TrainingItems, AreRefusedIfTheFileWasOverwritten) {
   write(7);
   EXPECT_TRUE(contains(test::input_error([&] { open_training_items(run()); }),
-                       table().string() + " holds something else than when the run learned from it"));
-  EXPECT_TRUE(contains(test::input_error([&] { open_run_items(run()); }), "holds something else than when"));
+                       table().string() + " has changed since the run learned from it"));
+  EXPECT_TRUE(contains(test::input_error([&] { open_run_items(run()); }), "has changed since the run"));
   test::HeardLog log;
   const auto other = open_run_items(run(), std::shared_ptr<DataSource>(open_source("csv:" + table().string())));
   EXPECT_FALSE(other.held_out.defined()) << "data in memory that are others";
-  EXPECT_TRUE(contains(log.text(), "note: the training data in memory are not what they were"));
+  EXPECT_TRUE(contains(log.text(), "note: the training data in memory have changed"));
   // Data that the user names are taken as they are.
   EXPECT_EQ(open_training_items(run(), "csv:" + table().string())->n_items(), kItems);
 }

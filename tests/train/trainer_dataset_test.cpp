@@ -160,7 +160,7 @@ TEST(TrainerSteps, DataWithoutEndHaveNoEpochs) {
   EXPECT_EQ(total_steps(options, *source), options.steps);
   options.epochs = 2;
   EXPECT_EQ(input_error([&] { total_steps(options, *source); }),
-            "train.epochs = 2: the data are drawn without end and have no epochs; set train.steps instead (--set "
+            "train.epochs = 2: the data are endless and have no epochs; set train.steps instead (--set "
             "train.steps=N)");
 }
 
