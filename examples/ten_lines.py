@@ -12,7 +12,7 @@ df, new = (pd.read_csv(file, na_values="?") for file in ("visits.csv", "new.csv"
 bins = {"date": 4, "age": 8, "weight, kg": 8}  # numbers and dates as intervals
 model = segre.fit(df, max_time="30s", without=["visit"], bins=bins)
 print(model.sample(1000))  # new rows, in the columns and types of df
-print(model.log_prob(new).mean())  # nats; .std_error has the standard error of each row
+print(model.log_prob(new).mean())  # nats, a lower bound; .std_error has the error of each row's estimate
 print(model.complete(new, draws=5))  # the gaps filled in, five times
 odd = model.outliers(new)  # high is odd; .details says why
 print(new.assign(score=odd, pair=odd.details["pair"]).nlargest(3, "score")[["score", "pair"]])
