@@ -1,10 +1,9 @@
-#include "segre/net/column_ops.h"
-
 #include "segre/net/transformer.h"
+
 #include "tests/net/evidence_input.h"
 #include "tests/support/reference.h"
 
-namespace segre::column_ops_test {
+namespace segre::transformer_cuda_test {
 namespace {
 
 using test::max_difference;
@@ -41,16 +40,7 @@ double apart(const torch::Tensor& found, const torch::Tensor& wanted) {
   return (found - wanted).norm().item<double>() / wanted.norm().item<double>();
 }
 
-TEST(ColumnOps, ServeNoOtherDevice) {
-  const Space space = test::mixed_space();
-  const auto input = some_evidence(space, 3, torch::kFloat32);
-  const int64_t S = space.n_coordinates(), n = space.n_variables();
-  const auto E = torch::zeros({S, 8});
-  EXPECT_FALSE(fuses_column_tokens(space, input, {E, E, torch::zeros({1, 8}), torch::zeros({n, 8})}));
-  EXPECT_FALSE(fuses_column_logits(space, torch::zeros({3, n, 8}), E, torch::zeros({S})));
-}
-
-TEST(ColumnOps, ATransformerOnCudaIsThatOfTheCpuBothWays_CUDA) {
+TEST(TransformerOnCuda, IsThatOfTheCpuBothWays_CUDA) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
   for (const Space& space : {test::binary_space(9), test::mixed_space(), test::space_of({2, 33, 3})}) {
     SCOPED_TRACE(space.describe());
@@ -72,7 +62,7 @@ TEST(ColumnOps, ATransformerOnCudaIsThatOfTheCpuBothWays_CUDA) {
   }
 }
 
-TEST(ColumnOps, AGradientOfTheInputIsThatOfTheCpu_CUDA) {
+TEST(TransformerOnCuda, AGradientOfTheInputIsThatOfTheCpu_CUDA) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
   const Space space = test::mixed_space();
   TransformerField field(space, some_options(), 1);
@@ -92,4 +82,4 @@ TEST(ColumnOps, AGradientOfTheInputIsThatOfTheCpu_CUDA) {
 }
 
 }  // namespace
-}  // namespace segre::column_ops_test
+}  // namespace segre::transformer_cuda_test
