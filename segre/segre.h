@@ -6,6 +6,7 @@
 // parse_device, revision
 #include "segre/core/captured.h"
 #include "segre/core/cleanup.h"
+#include "segre/core/clock.h"
 #include "segre/core/device.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
@@ -22,7 +23,6 @@
 #include "segre/core/utf8.h"
 #include "segre/core/version.h"
 #include "segre/core/work.h"
-#include "segre/core/work_display.h"
 
 // gives: Space (which variables, how many labels each), and per-variable operations on [*, S] tensors
 #include "segre/ranks/device_ranks.h"
@@ -193,6 +193,7 @@
 #include "segre/report/picture.h"
 #include "segre/report/sampler_figures.h"
 #include "segre/report/sampler_page.h"
+#include "segre/report/text_table.h"
 
 // gives: out-of-distribution scores; rows ranked by oddness
 #include "segre/ood/complexity.h"

@@ -7,6 +7,9 @@
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/generated/variable_factories.h>
 
+#include <map>
+#include <string>
+
 /// Types by their widths, as torch/types.h names them. If a program includes that too, its names come before these.
 namespace segre::types {
 constexpr auto kUInt8 = at::kByte;
@@ -23,3 +26,10 @@ namespace torch {
 using namespace at;            // NOLINT(google-build-using-namespace)
 using namespace segre::types;  // NOLINT(google-build-using-namespace)
 }  // namespace torch
+
+namespace segre {
+
+/// Tensors by name, in name order.
+using NamedTensors = std::map<std::string, torch::Tensor>;
+
+}  // namespace segre

@@ -1,11 +1,9 @@
 #include "segre/ood/tables.h"
 
-#include <algorithm>
 #include <iomanip>
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
-#include "segre/core/utf8.h"
 #include "segre/io/csv.h"
 
 namespace segre {
@@ -50,29 +48,6 @@ TextTable auroc_table(const std::vector<ScoreResult>& results) {
                           concat(fixed(result.roc.fpr95, 3), " (", fixed(result.roc.fpr95_low, 3), " to ",
                                  fixed(result.roc.fpr95_high, 3), ")")});
   return table;
-}
-
-std::string aligned(const TextTable& table) {
-  std::vector<size_t> widths;
-  for (const std::string& cell : table.header) widths.push_back(n_characters(cell));
-  for (const auto& row : table.rows)
-    for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], n_characters(row[k]));
-  std::ostringstream out;
-  const auto write_line = [&](const std::vector<std::string>& cells) {
-    for (size_t k = 0; k < cells.size(); ++k) {
-      out << (k > 0 ? "  " : "");
-      if (table.words_last && k + 1 == cells.size()) {
-        out << cells[k];
-      } else {
-        const std::string padding(widths[k] - n_characters(cells[k]), ' ');
-        out << (k > 0 ? padding + cells[k] : cells[k] + padding);
-      }
-    }
-    out << '\n';
-  };
-  write_line(table.header);
-  for (const auto& row : table.rows) write_line(row);
-  return out.str();
 }
 
 }  // namespace segre

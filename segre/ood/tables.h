@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "segre/ood/scores.h"
+#include "segre/report/text_table.h"
 
 namespace segre {
 
@@ -27,15 +28,7 @@ void write_scores_csv(std::ostream& out, const ScoredItems& inside, const Scored
 /// interval, and the lead of the recommended score's AUROC over its better direction, with interval.
 void write_auroc_csv(std::ostream& out, const std::vector<ScoreResult>& results);
 
-/// The same for display: header and rows of equal length.
-struct TextTable {
-  std::vector<std::string> header;
-  std::vector<std::vector<std::string>> rows;
-  bool words_last = false;  ///< the last column is text
-};
+/// The same for display.
 TextTable auroc_table(const std::vector<ScoreResult>& results);
-
-/// Columns aligned with spaces: the first, and a last one of text, to the left, the others to the right.
-std::string aligned(const TextTable& table);
 
 }  // namespace segre

@@ -148,8 +148,4 @@ torch::Tensor JointOracle::path_log_weights(const torch::Tensor& labeling, const
   return log_density(v, t1) + log_readout - path_log_density(space(), *path_, v, u_alpha, t1);
 }
 
-torch::Tensor matched_readout(const Space& space, const Path& path, const torch::Tensor& v, double t) {
-  return log_lift(space, v * evidence_scale(space, path, torch::tensor(t, v.options())));
-}
-
 }  // namespace segre

@@ -65,8 +65,4 @@ class JointOracle {
 /// renormalised, on the same space. InputError if it is impossible.
 JointTable conditional(const JointTable& table, const Known& known);
 
-/// The matched readout: P(alpha_i = j | v) = softmax_j(kappa_i a v_ij / s^2) at time t, Bayes' rule for the path with a
-/// uniform prior. -> log probabilities [B, S].
-torch::Tensor matched_readout(const Space& space, const Path& path, const torch::Tensor& v, double t);
-
 }  // namespace segre

@@ -9,9 +9,9 @@
 #include <cstdio>
 
 #include "segre/core/cleanup.h"
+#include "segre/core/clock.h"
 #include "segre/core/error.h"
 #include "segre/core/log.h"
-#include "segre/core/progress.h"
 #include "segre/ranks/failure.h"
 
 C10_DECLARE_int(caffe2_log_level);

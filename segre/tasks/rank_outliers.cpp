@@ -2,6 +2,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
+#include "segre/data/label_counts.h"
 #include "segre/data/split.h"
 #include "segre/likelihood/score_each.h"
 #include "segre/ood/label_surprise.h"
@@ -140,7 +141,7 @@ RankedRows rank_outliers(const LoadedRun& run, const DataSource& source, const D
                   .variable = found.variable.defined() ? of(found.variable) : torch::Tensor(),
                   .nats = of(found.nats),
                   .nats_error = of(found.nats_error),
-                  .independent = simple_models(space, counts)[0].of(labels)},
+                  .independent = independent_nats(space, counts, labels)},
                  concat(found.account, "; percentiles are among ", calibration.size(0),
                         options.held_out.defined() ? " held-out items" : " training items")};
   out.rows.file_rows = file_rows_of(source, N);

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "segre/io/safetensors.h"
+#include "segre/core/torch.h"
 #include "segre/kernels/adam_kernel.h"
 
 namespace segre {

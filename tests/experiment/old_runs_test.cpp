@@ -4,6 +4,7 @@
 #include <map>
 
 #include "segre/io/csv.h"
+#include "segre/io/files.h"
 #include "segre/sample/sampler.h"
 #include "segre/tasks/score.h"
 #include "tests/support/support.h"

@@ -124,12 +124,5 @@ TEST(OutsideTable, IsAlignedAndShowsWhatPointsBackwards) {
             "a longer name     ratio                    0.9900  0.9800 to 1.0000  0.010 (0.000 to 0.020)\n");
 }
 
-TEST(OutsideTable, WordsInTheLastColumnStandToTheLeft) {
-  EXPECT_EQ(aligned({{"rank", "score", "why"}, {{"1", "2.50", "a b c"}, {"10", "12.25", "d"}}, /*words_last=*/true}),
-            "rank  score  why\n"
-            "1      2.50  a b c\n"
-            "10    12.25  d\n");
-}
-
 }  // namespace
 }  // namespace segre::report_test

@@ -1,4 +1,4 @@
-#include "segre/core/work_display.h"
+#include "segre/core/progress.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/support/heard_log.h"
 
-namespace segre::work_display_test {
+namespace segre::progress_test {
 namespace {
 
 using test::HeardLog;
@@ -58,4 +58,4 @@ TEST(WorkDisplay, IsSilentForTenSecondsWhereLinesStay) {
 }
 
 }  // namespace
-}  // namespace segre::work_display_test
+}  // namespace segre::progress_test
