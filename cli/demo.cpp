@@ -20,15 +20,15 @@
 #include "segre/experiment/run_directory.h"
 #include "segre/experiment/train_display.h"
 #include "segre/experiment/train_run.h"
+#include "segre/flow/draw.h"
 #include "segre/io/output.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
+#include "segre/path/embedding.h"
 #include "segre/report/figures.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"
-#include "segre/sample/draw.h"
-#include "segre/simplex/embedding.h"
 #include "segre/sources/source_kinds.h"
 
 namespace segre::cli {

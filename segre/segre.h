@@ -2,8 +2,8 @@
 
 // All of segre: every public header, in the order of the data flow. A folder includes only folders above it.
 
-// gives: Error, InputError, RandomStream, threads, WorkCallbacks, WorkDisplay, log messages, require_memory,
-// parse_device, revision
+// gives: Error, InputError, RandomStream, threads, WorkCallbacks, Progress, log messages, require_memory, parse_device,
+// revision
 #include "segre/core/captured.h"
 #include "segre/core/cleanup.h"
 #include "segre/core/clock.h"
@@ -24,12 +24,14 @@
 #include "segre/core/version.h"
 #include "segre/core/work.h"
 
-// gives: Space (which variables, how many labels each), and per-variable operations on [*, S] tensors
+// gives: Ranks, the processes that do one job together
 #include "segre/ranks/device_ranks.h"
 #include "segre/ranks/failure.h"
 #include "segre/ranks/join.h"
 #include "segre/ranks/launch.h"
 #include "segre/ranks/ranks.h"
+
+// gives: Space (which variables, how many labels each), and per-variable operations on [*, S] tensors
 #include "segre/space/bins.h"
 #include "segre/space/blocks.h"
 #include "segre/space/check_labels.h"
@@ -78,39 +80,32 @@
 #include "segre/read/public_data.h"
 #include "segre/read/readers.h"
 
-// gives: the toys, glyphs and streets
-#include "segre/generate/generated.h"
-#include "segre/generate/glyphs.h"
-#include "segre/generate/item_random.h"
-#include "segre/generate/streets.h"
-#include "segre/generate/toys.h"
-
-// gives: open_source by name, what kinds there are; relabel, which gives a second file the labels of the first
+// gives: open_source by name, what kinds there are, generated data among them; relabel, which gives a second file the
+// labels of the first
+#include "segre/sources/generated.h"
+#include "segre/sources/glyphs.h"
+#include "segre/sources/item_random.h"
 #include "segre/sources/relabel.h"
 #include "segre/sources/source_kinds.h"
+#include "segre/sources/streets.h"
+#include "segre/sources/toys.h"
 
-// gives: the geometry: project, lift, replicator, Fisher-Rao norm, Segre map
-#include "segre/simplex/embedding.h"
-#include "segre/simplex/lift.h"
-#include "segre/simplex/replicator.h"
-#include "segre/simplex/tangent.h"
-
-// gives: State (v, t and what is known besides), random sets of known variables
-#include "segre/state/known.h"
-#include "segre/state/patterns.h"
-#include "segre/state/state.h"
-
-// gives: Path (a_t, s_t) and its kinds, PathSample (v_t and its velocity), decision_time
+// gives: the geometry (project, lift, replicator, Segre map); State (v, t and what is known besides); Path (a_t, s_t)
+// and its kinds, PathSample (v_t and its velocity), decision_time
 #include "segre/path/e_geodesic.h"
+#include "segre/path/embedding.h"
 #include "segre/path/formula_path.h"
+#include "segre/path/known.h"
+#include "segre/path/lift.h"
 #include "segre/path/path.h"
 #include "segre/path/path_kinds.h"
 #include "segre/path/path_sample.h"
+#include "segre/path/patterns.h"
 #include "segre/path/ray.h"
+#include "segre/path/replicator.h"
+#include "segre/path/state.h"
+#include "segre/path/tangent.h"
 #include "segre/path/time_density.h"
-
-// gives: JointOracle, the exact flow of a known joint distribution
-#include "segre/oracle/joint_oracle.h"
 
 // gives: Field (the network) and its kinds, WeightSource
 #include "segre/net/field.h"
@@ -127,7 +122,8 @@
 #include "segre/net/unet.h"
 #include "segre/net/unet_plan.h"
 
-// gives: Model (network, path and form: dv/dt = F(v, t))
+// gives: Model (network, path and form: dv/dt = F(v, t)); JointOracle, the exact flow of a known joint distribution
+#include "segre/model/joint_oracle.h"
 #include "segre/model/model.h"
 
 // gives: Trainer, from path samples to parameters
@@ -141,19 +137,17 @@
 #include "segre/train/trainer.h"
 #include "segre/train/validation.h"
 
-// gives: Flow, the kinds of samplers, Integrator
+// gives: Flow, the kinds of samplers, Integrator; Sampler: noise -> flow -> labels
 #include "segre/flow/carry.h"
+#include "segre/flow/draw.h"
 #include "segre/flow/field_function.h"
 #include "segre/flow/flow.h"
 #include "segre/flow/integrator.h"
 #include "segre/flow/row_blocks.h"
+#include "segre/flow/sampler.h"
 #include "segre/flow/sampler_kinds.h"
 #include "segre/flow/state_blocks.h"
 #include "segre/flow/step.h"
-
-// gives: Sampler: noise -> flow -> labels
-#include "segre/sample/draw.h"
-#include "segre/sample/sampler.h"
 
 // gives: FreeBound, FlowBound, direct_estimate: log p of items with errors
 #include "segre/likelihood/calibration.h"

@@ -4,8 +4,8 @@
 
 #include "segre/core/work.h"
 #include "segre/eval/label_summary.h"
+#include "segre/flow/sampler.h"
 #include "segre/flow/sampler_kinds.h"
-#include "segre/sample/sampler.h"
 
 namespace segre {
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "segre/path/known.h"
 #include "segre/path/path.h"
-#include "segre/state/known.h"
 
 namespace segre {
 

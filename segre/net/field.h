@@ -8,7 +8,7 @@
 #include "segre/core/rng.h"
 #include "segre/data/source.h"
 #include "segre/net/net_cost.h"
-#include "segre/state/state.h"
+#include "segre/path/state.h"
 
 namespace segre {
 

@@ -7,7 +7,7 @@
 #include "segre/kernels/residual_norm.h"
 #include "segre/net/label_bias.h"
 #include "segre/net/layers.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/lift.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

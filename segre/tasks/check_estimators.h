@@ -4,7 +4,7 @@
 
 #include "segre/core/work.h"
 #include "segre/likelihood/calibration.h"
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
 
 namespace segre {
 

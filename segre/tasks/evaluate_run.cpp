@@ -6,7 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/data/shuffle.h"
-#include "segre/sample/draw.h"
+#include "segre/flow/draw.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/training_items.h"
 

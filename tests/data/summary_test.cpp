@@ -1,7 +1,7 @@
 #include "segre/data/summary.h"
 
-#include "segre/generate/toys.h"
 #include "segre/read/readers.h"
+#include "segre/sources/toys.h"
 #include "tests/support/support.h"
 
 namespace segre::summary_test {
