@@ -25,7 +25,7 @@
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
 #include "segre/model/joint_oracle.h"
-#include "segre/path/embedding.h"
+#include "segre/path/simplex.h"
 #include "segre/report/figures.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"

@@ -13,7 +13,7 @@
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/io/npy.h"
-#include "segre/report/heat_map.h"
+#include "segre/report/picture.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/given.h"
 #include "segre/tasks/score.h"

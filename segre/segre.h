@@ -26,7 +26,6 @@
 
 // gives: Ranks, the processes that do one job together
 #include "segre/ranks/device_ranks.h"
-#include "segre/ranks/failure.h"
 #include "segre/ranks/join.h"
 #include "segre/ranks/launch.h"
 #include "segre/ranks/ranks.h"
@@ -38,11 +37,9 @@
 #include "segre/space/space.h"
 
 // gives: files written whole, files mapped into memory, CSV, NPY, PNG, gzip, zip, safetensors
-#include "segre/io/append_file.h"
 #include "segre/io/csv.h"
 #include "segre/io/csv_reader.h"
 #include "segre/io/descriptor.h"
-#include "segre/io/expansion.h"
 #include "segre/io/fetch.h"
 #include "segre/io/files.h"
 #include "segre/io/folders.h"
@@ -65,15 +62,13 @@
 #include "segre/kernels/adam_kernel.h"
 
 // gives: DataSource: labels [B, n]; Dataset, JointTable
-#include "segre/data/check_joint.h"
 #include "segre/data/dataset.h"
 #include "segre/data/joint_table.h"
-#include "segre/data/missing.h"
 #include "segre/data/origin.h"
 #include "segre/data/source.h"
 #include "segre/data/source_name.h"
+#include "segre/data/source_summary.h"
 #include "segre/data/split.h"
-#include "segre/data/summary.h"
 
 // gives: the readers of files, and of tables in memory
 #include "segre/read/frame.h"
@@ -93,18 +88,15 @@
 // gives: the geometry (project, lift, replicator, Segre map); State (v, t and what is known besides); Path (a_t, s_t)
 // and its kinds, PathSample (v_t and its velocity), decision_time
 #include "segre/path/e_geodesic.h"
-#include "segre/path/embedding.h"
 #include "segre/path/formula_path.h"
 #include "segre/path/known.h"
-#include "segre/path/lift.h"
 #include "segre/path/path.h"
 #include "segre/path/path_kinds.h"
 #include "segre/path/path_sample.h"
 #include "segre/path/patterns.h"
 #include "segre/path/ray.h"
-#include "segre/path/replicator.h"
+#include "segre/path/simplex.h"
 #include "segre/path/state.h"
-#include "segre/path/tangent.h"
 #include "segre/path/time_density.h"
 
 // gives: Field (the network) and its kinds, WeightSource
@@ -113,9 +105,7 @@
 #include "segre/net/layers.h"
 #include "segre/net/linear.h"
 #include "segre/net/mlp.h"
-#include "segre/net/net_cost.h"
 #include "segre/net/net_kinds.h"
-#include "segre/net/net_options.h"
 #include "segre/net/residual.h"
 #include "segre/net/transformer.h"
 #include "segre/net/tree.h"
@@ -140,7 +130,6 @@
 // gives: Flow, the kinds of samplers, Integrator; Sampler: noise -> flow -> labels
 #include "segre/flow/carry.h"
 #include "segre/flow/draw.h"
-#include "segre/flow/field_function.h"
 #include "segre/flow/flow.h"
 #include "segre/flow/integrator.h"
 #include "segre/flow/row_blocks.h"
@@ -160,7 +149,6 @@
 #include "segre/likelihood/refine.h"
 #include "segre/likelihood/score_each.h"
 #include "segre/likelihood/scores.h"
-#include "segre/likelihood/summary.h"
 #include "segre/likelihood/trace.h"
 
 // gives: total_variation and its noise floor; evaluate: samples compared with held-out and training items; auroc
@@ -172,7 +160,6 @@
 #include "segre/eval/neighbours.h"
 #include "segre/eval/pairs.h"
 #include "segre/eval/roc.h"
-#include "segre/eval/sampler_knee.h"
 #include "segre/eval/sampler_quality.h"
 #include "segre/eval/statistics.h"
 #include "segre/eval/total_variation.h"
@@ -181,11 +168,9 @@
 #include "segre/report/convergence_page.h"
 #include "segre/report/evaluation_page.h"
 #include "segre/report/figures.h"
-#include "segre/report/heat_map.h"
 #include "segre/report/histogram.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"
-#include "segre/report/sampler_figures.h"
 #include "segre/report/sampler_page.h"
 #include "segre/report/text_table.h"
 

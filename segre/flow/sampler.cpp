@@ -8,8 +8,8 @@
 #include "segre/core/parallel.h"
 #include "segre/flow/row_blocks.h"
 #include "segre/model/joint_oracle.h"
-#include "segre/path/lift.h"
 #include "segre/path/path_sample.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "segre/io/append_file.h"
+#include "segre/io/files.h"
 
 namespace segre {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "segre/io/expansion.h"
+#include "segre/io/gzip.h"
 
 namespace segre {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <optional>
 
-#include "segre/likelihood/summary.h"
+#include "segre/likelihood/scores.h"
 
 namespace segre {
 

@@ -7,8 +7,8 @@
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
 #include "segre/flow/shared_rows.h"
-#include "segre/path/lift.h"
 #include "segre/path/path_sample.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

@@ -3,8 +3,8 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
-#include "segre/path/lift.h"
 #include "segre/path/path_sample.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

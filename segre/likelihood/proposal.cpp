@@ -6,7 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/model/joint_oracle.h"
 #include "segre/path/path_sample.h"
-#include "segre/path/tangent.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

@@ -5,10 +5,9 @@
 
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
-#include "segre/data/check_joint.h"
-#include "segre/path/lift.h"
+#include "segre/data/joint_table.h"
 #include "segre/path/path_sample.h"
-#include "segre/path/tangent.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

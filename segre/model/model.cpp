@@ -2,8 +2,7 @@
 
 #include "segre/core/error.h"
 #include "segre/path/known_rows.h"
-#include "segre/path/lift.h"
-#include "segre/path/tangent.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

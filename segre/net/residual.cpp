@@ -5,9 +5,8 @@
 #include "segre/core/error.h"
 #include "segre/kernels/dense.h"
 #include "segre/kernels/residual_norm.h"
-#include "segre/net/label_bias.h"
 #include "segre/net/layers.h"
-#include "segre/path/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

@@ -7,7 +7,6 @@
 #include "segre/data/label_counts.h"
 #include "segre/kernels/column_tokens.h"
 #include "segre/kernels/residual_norm.h"
-#include "segre/net/label_bias.h"
 #include "segre/net/layers.h"
 #include "segre/space/blocks.h"
 

@@ -4,7 +4,7 @@
 #include "segre/net/layers.h"
 #include "segre/net/tree_fit.h"
 #include "segre/path/fill.h"
-#include "segre/path/lift.h"
+#include "segre/path/simplex.h"
 
 namespace segre {
 namespace {

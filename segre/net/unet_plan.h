@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "segre/net/net_cost.h"
+#include "segre/net/field.h"
 #include "segre/space/space.h"
 
 namespace segre {

@@ -9,8 +9,8 @@
 #include "segre/flow/shared_rows.h"
 #include "segre/likelihood/refine.h"
 #include "segre/likelihood/scores.h"
-#include "segre/path/lift.h"
 #include "segre/path/path_sample.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

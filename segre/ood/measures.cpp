@@ -4,7 +4,7 @@
 
 #include "segre/core/parallel.h"
 #include "segre/data/label_counts.h"
-#include "segre/io/deflate.h"
+#include "segre/io/gzip.h"
 
 namespace segre {
 namespace {

@@ -7,8 +7,8 @@
 #include "segre/core/text.h"
 #include "segre/io/files.h"
 #include "segre/ood/verdict.h"
-#include "segre/report/heat_map.h"
 #include "segre/report/page.h"
+#include "segre/report/picture.h"
 #include "segre/report/style.h"
 
 namespace segre {

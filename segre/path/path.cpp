@@ -4,7 +4,7 @@
 #include <map>
 
 #include "segre/core/error.h"
-#include "segre/path/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

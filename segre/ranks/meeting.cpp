@@ -12,7 +12,7 @@
 #include "segre/core/clock.h"
 #include "segre/core/error.h"
 #include "segre/core/log.h"
-#include "segre/ranks/failure.h"
+#include "segre/ranks/join.h"
 
 C10_DECLARE_int(caffe2_log_level);
 

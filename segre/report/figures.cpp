@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "segre/core/error.h"
-#include "segre/path/embedding.h"
+#include "segre/path/simplex.h"
 #include "segre/report/style.h"
 
 namespace segre {

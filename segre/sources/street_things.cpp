@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "segre/sources/street_scene.h"
+#include "segre/sources/streets.h"
 
 namespace segre {
 namespace {

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "segre/core/error.h"
-#include "segre/data/shuffle.h"
 #include "segre/data/split.h"
 #include "segre/eval/total_variation.h"
 #include "segre/model/joint_oracle.h"

@@ -1,7 +1,7 @@
 #include "segre/train/holes.h"
 
 #include "segre/path/fill.h"
-#include "segre/path/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "segre/net/label_bias.h"
+#include "segre/net/layers.h"
 #include "segre/net/mixture_fit.h"
 #include "segre/net/tree_fit.h"
 #include "tests/support/reference.h"

@@ -12,7 +12,7 @@
 #include "segre/likelihood/order_bound.h"
 #include "segre/model/joint_oracle.h"
 #include "segre/path/e_geodesic.h"
-#include "segre/path/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"

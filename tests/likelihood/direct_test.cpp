@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "segre/flow/sampler.h"
-#include "segre/likelihood/summary.h"
+#include "segre/likelihood/scores.h"
 #include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
 #include "tests/support/reference.h"

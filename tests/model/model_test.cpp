@@ -8,8 +8,7 @@
 #include "segre/net/mlp.h"
 #include "segre/net/net_kinds.h"
 #include "segre/path/e_geodesic.h"
-#include "segre/path/lift.h"
-#include "segre/path/tangent.h"
+#include "segre/path/simplex.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 

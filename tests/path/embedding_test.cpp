@@ -1,8 +1,7 @@
-#include "segre/path/embedding.h"
+#include "segre/path/simplex.h"
 
 #include <cmath>
 
-#include "segre/path/lift.h"
 #include "tests/support/reference.h"
 
 namespace segre::embedding_test {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "segre/path/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 #include "tests/support/support.h"
 

@@ -1,9 +1,7 @@
-#include "segre/path/lift.h"
+#include "segre/path/simplex.h"
 
 #include <cmath>
 
-#include "segre/path/replicator.h"
-#include "segre/path/tangent.h"
 #include "segre/space/blocks.h"
 #include "tests/support/reference.h"
 

@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "segre/path/e_geodesic.h"
-#include "segre/path/tangent.h"
+#include "segre/path/simplex.h"
 #include "tests/support/reference.h"
 
 namespace segre::path_sample_test {

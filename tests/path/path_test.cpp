@@ -4,9 +4,8 @@
 #include <limits>
 
 #include "segre/path/e_geodesic.h"
-#include "segre/path/lift.h"
 #include "segre/path/ray.h"
-#include "segre/path/tangent.h"
+#include "segre/path/simplex.h"
 #include "tests/support/reference.h"
 
 namespace segre::path_test {

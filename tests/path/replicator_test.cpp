@@ -1,6 +1,5 @@
-#include "segre/path/replicator.h"
+#include "segre/path/simplex.h"
 
-#include "segre/path/lift.h"
 #include "segre/space/blocks.h"
 #include "tests/support/support.h"
 

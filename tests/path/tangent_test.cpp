@@ -1,4 +1,4 @@
-#include "segre/path/tangent.h"
+#include "segre/path/simplex.h"
 
 #include "tests/support/reference.h"
 

@@ -2,9 +2,8 @@
 
 #include <set>
 
-#include "segre/core/sha256.h"
+#include "segre/io/sha256.h"
 #include "segre/sources/glyphs.h"
-#include "segre/sources/street_scene.h"
 #include "segre/sources/streets.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"

@@ -6,7 +6,7 @@
 #include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
 #include "segre/path/ray.h"
-#include "segre/path/tangent.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
