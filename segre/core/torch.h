@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 // The part of LibTorch that segre uses: tensors, their operations and factories, under the names of torch/types.h. It
 // is precompiled (CMakeLists.txt), but the templates that its inline functions use are instantiated once more in every

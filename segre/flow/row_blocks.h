@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/core/captured.h"
 #include "segre/flow/flow.h"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/path/known.h"
 #include "segre/path/path.h"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/eval/sampler_quality.h"
 #include "segre/report/figures.h"

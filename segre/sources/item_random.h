@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/core/philox.h"
 #include "segre/core/rng.h"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/data/source_name.h"
 #include "segre/sources/generated.h"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/config/schema.h"
 #include "segre/path/known.h"
