@@ -47,8 +47,8 @@
 #include "segre/sources/relabel.h"
 #include "segre/sources/source_kinds.h"
 
-// gives: the geometry (project, lift, replicator, Segre map); State (v, t and what is known besides); Path (a_t, s_t) and its
-// kinds, PathSample (v_t and its velocity), decision_time
+// gives: the geometry (project, lift, replicator, Segre map); State (v, t and what is known besides); Path (a_t, s_t)
+// and its kinds, PathSample (v_t and its velocity), decision_time
 #include "segre/path/e_geodesic.h"
 #include "segre/path/formula_path.h"
 #include "segre/path/known.h"
@@ -103,8 +103,8 @@
 #include "segre/report/picture.h"
 
 // gives: out-of-distribution scores; rows ranked by oddness
+#include "segre/ood/detector.h"
 #include "segre/ood/outliers.h"
-#include "segre/ood/scores.h"
 
 // gives: Experiment (a config), RunDirectory, load_run, train_run, TrainDisplay, plan_scaling
 #include "segre/experiment/custom_field.h"

@@ -4,7 +4,7 @@
 #include "segre/sources/toys.h"
 #include "tests/support/support.h"
 
-namespace segre::summary_test {
+namespace segre::source_summary_test {
 namespace {
 
 TEST(Summary, ColumnsTellTheirCommonLabelAndWhatIsMissing) {
@@ -51,4 +51,4 @@ TEST(Summary, WideTablesHaveNoListOfColumns) {
 }
 
 }  // namespace
-}  // namespace segre::summary_test
+}  // namespace segre::source_summary_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/support.h"
 
-namespace segre::value_scale_test {
+namespace segre::column_bins_test {
 namespace {
 
 using Edges = std::vector<double>;
@@ -55,4 +55,4 @@ TEST(QuantileBins, AreFewerWhereValuesAreTied) {
 }
 
 }  // namespace
-}  // namespace segre::value_scale_test
+}  // namespace segre::column_bins_test

@@ -6,7 +6,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre::csv_table_test {
+namespace segre::read_table_test {
 namespace {
 
 using test::input_error;
@@ -533,4 +533,4 @@ TEST(CsvTable, NamesWithLineEndsAreShownOnOneLine) {
 }
 
 }  // namespace
-}  // namespace segre::csv_table_test
+}  // namespace segre::read_table_test

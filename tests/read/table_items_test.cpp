@@ -6,7 +6,7 @@
 
 // A table read for an existing model.
 
-namespace segre::csv_for_space_test {
+namespace segre::table_items_test {
 namespace {
 
 using test::input_error;
@@ -238,4 +238,4 @@ TEST_F(TableForModel, IsWhatOpeningForASpaceGives) {
 }
 
 }  // namespace
-}  // namespace segre::csv_for_space_test
+}  // namespace segre::table_items_test

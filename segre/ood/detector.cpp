@@ -1,4 +1,4 @@
-#include "segre/ood/scores.h"
+#include "segre/ood/detector.h"
 
 #include <algorithm>
 
@@ -37,7 +37,7 @@ std::vector<double> as_vector(const torch::Tensor& values) {
   return {here.data_ptr<double>(), here.data_ptr<double>() + here.numel()};
 }
 
-ScoredSets sets_of(const Score& inside, const Score& outside) {
+RocSamples sets_of(const OutsideScore& inside, const OutsideScore& outside) {
   return {as_vector(inside.values), as_vector(outside.values)};
 }
 
@@ -49,26 +49,26 @@ Estimate lead_over(const Estimate& ours, const Roc& theirs, double correlation) 
 
 }  // namespace
 
-const char* family_name(ScoreFamily family) {
+const char* family_name(OutsideScore::Family family) {
   switch (family) {
-    case ScoreFamily::recommended:
+    case OutsideScore::Family::recommended:
       return "recommended";
-    case ScoreFamily::bound:
+    case OutsideScore::Family::bound:
       return "bound";
-    case ScoreFamily::ratio:
+    case OutsideScore::Family::ratio:
       return "ratio";
-    case ScoreFamily::difference:
+    case OutsideScore::Family::difference:
       return "difference";
-    case ScoreFamily::typicality:
+    case OutsideScore::Family::typicality:
       return "typicality";
-    case ScoreFamily::baseline:
+    case OutsideScore::Family::baseline:
       break;
   }
   return "baseline";
 }
 
-OutsideScores::OutsideScores(const Space& space, const torch::Tensor& counts, const torch::Tensor& calibration,
-                             const torch::Tensor& calibration_nats)
+OutsideDetector::OutsideDetector(const Space& space, const torch::Tensor& counts, const torch::Tensor& calibration,
+                                 const torch::Tensor& calibration_nats)
     : space_(space),
       models_(simple_models(space, counts)),
       baselines_(baselines(space, counts)),
@@ -78,40 +78,43 @@ OutsideScores::OutsideScores(const Space& space, const torch::Tensor& counts, co
   if (space.layout() != Layout::table) fit_.emplace(calibration_nats, values_of(blind_, calibration));
 }
 
-std::vector<Score> OutsideScores::operator()(const torch::Tensor& labels, const torch::Tensor& nats) const {
+std::vector<OutsideScore> OutsideDetector::operator()(const torch::Tensor& labels, const torch::Tensor& nats) const {
   check_items(space_, labels, nats);
-  std::vector<Score> out;
-  const auto add = [&](const std::string& key, const std::string& name, ScoreFamily family, torch::Tensor values) {
+  std::vector<OutsideScore> out;
+  const auto add = [&](const std::string& key, const std::string& name, OutsideScore::Family family,
+                       torch::Tensor values) {
     out.push_back({key, name, family, std::move(values)});
   };
   const auto of_models = values_of(models_, labels);
   const auto of_baselines = values_of(baselines_, labels);
   if (fit_) {
-    add("recommended", "nats beyond the item's complexity", ScoreFamily::recommended,
+    add("recommended", "nats beyond the item's complexity", OutsideScore::Family::recommended,
         fit_->standardised(nats, values_of(blind_, labels)));
   } else {
-    add("recommended", "nats beyond independent variables", ScoreFamily::recommended, nats - of_models[0]);
+    add("recommended", "nats beyond independent variables", OutsideScore::Family::recommended, nats - of_models[0]);
   }
-  add("nats", "nats", ScoreFamily::bound, nats);
+  add("nats", "nats", OutsideScore::Family::bound, nats);
   for (size_t k = 0; k < models_.size(); ++k)
-    add("ratio_" + models_[k].key, "nats / " + models_[k].name, ScoreFamily::ratio,
+    add("ratio_" + models_[k].key, "nats / " + models_[k].name, OutsideScore::Family::ratio,
         nats / of_models[k].clamp_min(kLeastNats));
   if (fit_)
-    add("ratio_foreground", "nats / " + baselines_[0].name, ScoreFamily::ratio,
+    add("ratio_foreground", "nats / " + baselines_[0].name, OutsideScore::Family::ratio,
         nats / of_baselines[0].clamp_min(kLeastNats));
   for (size_t k = 0; fit_ && k < models_.size(); ++k)
-    add("difference_" + models_[k].key, "nats - " + models_[k].name, ScoreFamily::difference, nats - of_models[k]);
-  add("typicality", "|nats - their mean on training items|", ScoreFamily::typicality, (nats - mean_nats_).abs());
+    add("difference_" + models_[k].key, "nats - " + models_[k].name, OutsideScore::Family::difference,
+        nats - of_models[k]);
+  add("typicality", "|nats - their mean on training items|", OutsideScore::Family::typicality,
+      (nats - mean_nats_).abs());
   for (size_t k = 0; k < baselines_.size(); ++k)
-    add(baselines_[k].key, baselines_[k].name, ScoreFamily::baseline, of_baselines[k]);
+    add(baselines_[k].key, baselines_[k].name, OutsideScore::Family::baseline, of_baselines[k]);
   return out;
 }
 
-torch::Tensor OutsideScores::recommended_error(const torch::Tensor& nats, const torch::Tensor& nats_error) const {
+torch::Tensor OutsideDetector::recommended_error(const torch::Tensor& nats, const torch::Tensor& nats_error) const {
   return fit_ ? fit_->standardised_error(nats, nats_error) : nats_error;
 }
 
-std::string OutsideScores::how_recommended() const {
+std::string OutsideDetector::how_recommended() const {
   if (!fit_)
     return concat(
         "The recommended score is the row's nats minus those of independent columns with the shares of the training "
@@ -124,17 +127,18 @@ std::string OutsideScores::how_recommended() const {
                 "; the recommended score is an item's distance above this line, in standard deviations.");
 }
 
-std::vector<ScoreResult> compare(const std::vector<Score>& inside, const std::vector<Score>& outside) {
-  const auto recommended = std::find_if(inside.begin(), inside.end(),
-                                        [](const Score& score) { return score.family == ScoreFamily::recommended; });
+std::vector<Separation> compare(const std::vector<OutsideScore>& inside, const std::vector<OutsideScore>& outside) {
+  const auto recommended = std::find_if(inside.begin(), inside.end(), [](const OutsideScore& score) {
+    return score.family == OutsideScore::Family::recommended;
+  });
   if (recommended == inside.end()) fail("scores are compared with the recommended one, which is missing");
-  const ScoredSets own = sets_of(*recommended, outside.at(static_cast<size_t>(recommended - inside.begin())));
+  const RocSamples own = sets_of(*recommended, outside.at(static_cast<size_t>(recommended - inside.begin())));
   const Roc ours = roc(own.inside, own.outside);
-  std::vector<ScoreResult> out;
+  std::vector<Separation> out;
   for (size_t k = 0; k < inside.size(); ++k) {
-    const ScoredSets sets = sets_of(inside[k], outside.at(k));
+    const RocSamples sets = sets_of(inside[k], outside.at(k));
     const Roc theirs = roc(sets.inside, sets.outside);
-    const Estimate lead = inside[k].family == ScoreFamily::recommended
+    const Estimate lead = inside[k].family == OutsideScore::Family::recommended
                               ? Estimate{0.0, 0.0, 0.0}  // over itself
                               : lead_over({ours.auroc, ours.low, ours.high}, theirs, auroc_correlation(own, sets));
     out.push_back({inside[k].key, inside[k].name, inside[k].family, theirs, lead,

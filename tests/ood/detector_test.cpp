@@ -1,4 +1,4 @@
-#include "segre/ood/scores.h"
+#include "segre/ood/detector.h"
 
 #include "segre/core/text.h"
 #include "segre/data/label_counts.h"
@@ -9,7 +9,7 @@
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
-namespace segre::scores_test {
+namespace segre::detector_test {
 namespace {
 
 using test::contains;
@@ -35,14 +35,14 @@ torch::Tensor counts_of(const Space& space, const torch::Tensor& labels) {
   return count_labels(*make_dataset_source({space, labels.to(label_type(space))}), labels.size(0));
 }
 
-const Score& named(const std::vector<Score>& scores, const std::string& key) {
-  for (const Score& score : scores)
+const OutsideScore& named(const std::vector<OutsideScore>& scores, const std::string& key) {
+  for (const OutsideScore& score : scores)
     if (score.key == key) return score;
   fail("no score ", key);
 }
 
-double auroc_of(const std::vector<ScoreResult>& results, const std::string& key) {
-  for (const ScoreResult& result : results)
+double auroc_of(const std::vector<Separation>& results, const std::string& key) {
+  for (const Separation& result : results)
     if (result.key == key) return result.roc.auroc;
   fail("no result ", key);
 }
@@ -53,16 +53,16 @@ torch::Tensor nats_of(const torch::Tensor& labels, double share, uint64_t seed) 
   return share * own.of(labels) * (0.1 * test::noise({labels.size(0)}, seed)).exp();
 }
 
-OutsideScores calibrated() {
+OutsideDetector calibrated() {
   const auto train = images(400, 0.1, 0.5, 1);
   return {image(), counts_of(image(), train), train, nats_of(train, 0.2, 3)};
 }
 
-TEST(OutsideScores, AreAllThereForImagesAndNamedOnce) {
+TEST(OutsideDetector, AreAllThereForImagesAndNamedOnce) {
   const auto labels = images(5, 0.1, 0.5, 10);
   const auto scores = calibrated()(labels, nats_of(labels, 0.2, 12));
   std::vector<std::string> keys;
-  for (const Score& score : scores) {
+  for (const OutsideScore& score : scores) {
     keys.push_back(score.key);
     EXPECT_EQ(score.values.sizes(), torch::IntArrayRef({5})) << score.key;
     EXPECT_TRUE(score.values.isfinite().all().item<bool>()) << score.key;
@@ -73,11 +73,11 @@ TEST(OutsideScores, AreAllThereForImagesAndNamedOnce) {
                                             "typicality", "foreground", "compressed", "boundary"}));
 }
 
-TEST(OutsideScores, RatiosDifferencesAndTypicalityAreWhatTheySay) {
+TEST(OutsideDetector, RatiosDifferencesAndTypicalityAreWhatTheySay) {
   const auto train = images(400, 0.1, 0.5, 1);
   const auto train_nats = nats_of(train, 0.2, 3);
   const auto counts = counts_of(image(), train);
-  const OutsideScores make(image(), counts, train, train_nats);
+  const OutsideDetector make(image(), counts, train, train_nats);
   const auto labels = images(7, 0.1, 0.5, 20);
   const auto nats = nats_of(labels, 0.3, 22);
   const auto scores = make(labels, nats);
@@ -89,7 +89,7 @@ TEST(OutsideScores, RatiosDifferencesAndTypicalityAreWhatTheySay) {
   EXPECT_TRUE(torch::equal(named(scores, "nats").values, nats));
 }
 
-TEST(OutsideScores, TheRecommendedOneIsHeldAgainstMeasuresThatKnowNoTrainingDataAlone) {
+TEST(OutsideDetector, TheRecommendedOneIsHeldAgainstMeasuresThatKnowNoTrainingDataAlone) {
   const auto train = images(400, 0.1, 0.5, 1);
   const auto nats = nats_of(train, 0.2, 3);
   const auto counts = counts_of(image(), train);
@@ -97,7 +97,7 @@ TEST(OutsideScores, TheRecommendedOneIsHeldAgainstMeasuresThatKnowNoTrainingData
   const ComplexityFit fit(nats, {models[2].of(train), models[3].of(train)});
   ASSERT_EQ(models[2].key, "own");
   ASSERT_EQ(models[3].key, "compressed");
-  const OutsideScores make(image(), counts, train, nats);
+  const OutsideDetector make(image(), counts, train, nats);
   const auto labels = images(7, 0.1, 0.5, 20);
   const auto values = named(make(labels, nats_of(labels, 0.3, 22)), "recommended").values;
   EXPECT_LT(test::max_difference(
@@ -110,14 +110,14 @@ TEST(OutsideScores, TheRecommendedOneIsHeldAgainstMeasuresThatKnowNoTrainingData
                    "; the recommended score is an item's distance above this line, in standard deviations."));
 }
 
-TEST(OutsideScores, AnItemOfOneLabelHasFiniteScores) {
+TEST(OutsideDetector, AnItemOfOneLabelHasFiniteScores) {
   const auto blank = torch::zeros({2, 64}, torch::kInt64);
-  for (const Score& score : calibrated()(blank, torch::tensor({0.0, 3.0}, torch::kFloat64)))
+  for (const OutsideScore& score : calibrated()(blank, torch::tensor({0.0, 3.0}, torch::kFloat64)))
     EXPECT_TRUE(score.values.isfinite().all().item<bool>()) << score.key;
 }
 
-TEST(OutsideScores, SimpleItemsOfTheWrongKindHideFromNatsAndNotFromTheRecommendedScore) {
-  const OutsideScores make = calibrated();
+TEST(OutsideDetector, SimpleItemsOfTheWrongKindHideFromNatsAndNotFromTheRecommendedScore) {
+  const OutsideDetector make = calibrated();
   const auto inside = images(300, 0.1, 0.5, 30);
   const auto thin = images(300, 0.03, 0.12, 40);  // costs 1.5 times what it should, yet less than inside
   const auto results = compare(make(inside, nats_of(inside, 0.2, 32)), make(thin, nats_of(thin, 0.3, 42)));
@@ -125,7 +125,7 @@ TEST(OutsideScores, SimpleItemsOfTheWrongKindHideFromNatsAndNotFromTheRecommende
   EXPECT_GT(auroc_of(results, "recommended"), 0.95);
 }
 
-TEST(OutsideScores, TellTheExactFlowsItemsFromOthers) {
+TEST(OutsideDetector, TellTheExactFlowsItemsFromOthers) {
   // A joint of nine binary pixels in which few labelings are likely, scored by its own exact flow.
   const Space space = Space::uniform(Layout::image, {3, 3}, 2);
   const auto weights = (3.0 * test::noise({512}, 50)).exp();
@@ -136,21 +136,21 @@ TEST(OutsideScores, TellTheExactFlowsItemsFromOthers) {
   const auto train = draw.draw({1, Purpose::training_data}, 0, 60);
   const auto inside = draw.draw({2, Purpose::training_data}, 0, 60);
   const auto outside = test::some_labels(space, 60);
-  const OutsideScores make(space, counts_of(space, train), train, -bound(train).log_p);
+  const OutsideDetector make(space, counts_of(space, train), train, -bound(train).log_p);
   const auto results = compare(make(inside, -bound(inside).log_p), make(outside, -bound(outside).log_p));
   EXPECT_GT(auroc_of(results, "nats"), 0.85);
   EXPECT_GT(auroc_of(results, "recommended"), 0.8);
 }
 
-TEST(OutsideScores, ATableHasNoScoresThatWereMadeForPictures) {
+TEST(OutsideDetector, ATableHasNoScoresThatWereMadeForPictures) {
   const Space space = test::mixed_space();
   const auto train = test::some_labels(space, 40);
   const auto nats = 5.0 + test::noise({40}, 60);
   const auto counts = counts_of(space, train);
-  const OutsideScores make(space, counts, train, nats);
+  const OutsideDetector make(space, counts, train, nats);
   const auto scores = make(train, nats);
   std::vector<std::string> keys;
-  for (const Score& score : scores) keys.push_back(score.key);
+  for (const OutsideScore& score : scores) keys.push_back(score.key);
   EXPECT_EQ(keys, (std::vector<std::string>{"recommended", "nats", "ratio_independent", "typicality", "uncommon",
                                             "independent"}));
   // How surprising the combination is: the surprise of the single labels is subtracted.
@@ -160,8 +160,8 @@ TEST(OutsideScores, ATableHasNoScoresThatWereMadeForPictures) {
   EXPECT_TRUE(make.how_recommended().starts_with("The recommended score is the row's nats minus those of independent"));
 }
 
-TEST(OutsideScores, ErrorsOfTheRecommendedScoreAreItsSlopeTimesThoseOfTheNats) {
-  const OutsideScores make = calibrated();
+TEST(OutsideDetector, ErrorsOfTheRecommendedScoreAreItsSlopeTimesThoseOfTheNats) {
+  const OutsideDetector make = calibrated();
   const auto labels = images(6, 0.1, 0.5, 80);
   const auto nats = torch::tensor({0.5, 0.9, 1.1, 3.0, 10.0, 200.0}, torch::kFloat64);
   constexpr double kStep = 1e-6;
@@ -171,7 +171,7 @@ TEST(OutsideScores, ErrorsOfTheRecommendedScoreAreItsSlopeTimesThoseOfTheNats) {
   EXPECT_LT(test::max_difference(error, 0.1 * slope), 1e-5 * error.max().item<double>());
 }
 
-Score score_of(ScoreFamily family, const std::vector<double>& values) {
+OutsideScore score_of(OutsideScore::Family family, const std::vector<double>& values) {
   return {"k", "k", family, torch::tensor(values, torch::kFloat64)};
 }
 
@@ -181,14 +181,15 @@ TEST(Compare, LeadsAreDifferencesOnTheSameItems) {
     return std::vector<double>(x.data_ptr<double>(), x.data_ptr<double>() + x.numel());
   };
   const auto inside = test::noise({200}, 70), outside = test::noise({150}, 71);
-  const ScoredSets ours{sets(0.0, inside, 72), sets(1.0, outside, 73)};
-  const ScoredSets theirs{sets(0.0, inside, 74), sets(0.8, outside, 75)};
-  const ScoredSets reversed{sets(0.0, -inside, 74), sets(-0.8, -outside, 75)};
-  const auto results =
-      compare({score_of(ScoreFamily::recommended, ours.inside), score_of(ScoreFamily::baseline, theirs.inside),
-               score_of(ScoreFamily::baseline, reversed.inside)},
-              {score_of(ScoreFamily::recommended, ours.outside), score_of(ScoreFamily::baseline, theirs.outside),
-               score_of(ScoreFamily::baseline, reversed.outside)});
+  const RocSamples ours{sets(0.0, inside, 72), sets(1.0, outside, 73)};
+  const RocSamples theirs{sets(0.0, inside, 74), sets(0.8, outside, 75)};
+  const RocSamples reversed{sets(0.0, -inside, 74), sets(-0.8, -outside, 75)};
+  const auto results = compare({score_of(OutsideScore::Family::recommended, ours.inside),
+                                score_of(OutsideScore::Family::baseline, theirs.inside),
+                                score_of(OutsideScore::Family::baseline, reversed.inside)},
+                               {score_of(OutsideScore::Family::recommended, ours.outside),
+                                score_of(OutsideScore::Family::baseline, theirs.outside),
+                                score_of(OutsideScore::Family::baseline, reversed.outside)});
   EXPECT_EQ(results[1].n_inside, 200);
   EXPECT_EQ(results[1].n_outside, 150);
   const auto estimate = [](const Roc& roc) { return Estimate{roc.auroc, roc.low, roc.high}; };
@@ -211,15 +212,15 @@ TEST(Compare, LeadsAreDifferencesOnTheSameItems) {
 
 TEST(Compare, TwoItemsApartAreNotEnoughForAWin) {
   // AUROC 1 against a constant's 1/2: of two items each this happens by chance.
-  const auto results =
-      compare({score_of(ScoreFamily::recommended, {1.0, 2.0}), score_of(ScoreFamily::baseline, {7.0, 7.0})},
-              {score_of(ScoreFamily::recommended, {3.0, 4.0}), score_of(ScoreFamily::baseline, {7.0, 7.0})});
+  const auto results = compare(
+      {score_of(OutsideScore::Family::recommended, {1.0, 2.0}), score_of(OutsideScore::Family::baseline, {7.0, 7.0})},
+      {score_of(OutsideScore::Family::recommended, {3.0, 4.0}), score_of(OutsideScore::Family::baseline, {7.0, 7.0})});
   EXPECT_EQ(results[1].lead.value, 0.5);
   EXPECT_TRUE(verdict(results).starts_with("NOT SEPARATED: the recommended score has AUROC 1.0000 (95% interval "))
       << verdict(results);
 }
 
-TEST(OutsideScores, RefusesItemsThatAreNotOfTheSpaceOrHaveNoNats) {
+TEST(OutsideDetector, RefusesItemsThatAreNotOfTheSpaceOrHaveNoNats) {
   const auto scores = calibrated();
   EXPECT_EQ(test::input_error([&] {
               scores(torch::full({3, 64}, 2, torch::kInt64), torch::ones({3}));
@@ -232,4 +233,4 @@ TEST(OutsideScores, RefusesItemsThatAreNotOfTheSpaceOrHaveNoNats) {
 }
 
 }  // namespace
-}  // namespace segre::scores_test
+}  // namespace segre::detector_test

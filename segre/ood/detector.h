@@ -9,26 +9,26 @@
 
 namespace segre {
 
-/// What a score is made of.
-enum class ScoreFamily {
-  recommended,  ///< nats beyond what the item's complexity, or a table's individual labels, explain
-  bound,        ///< nats
-  ratio,        ///< nats divided by those of a simple model
-  difference,   ///< nats minus those of a simple model
-  typicality,   ///< distance of the nats from their mean on training items
-  baseline,     ///< needs no network
+/// A score of items; larger means more outside.
+struct OutsideScore {
+  /// What a score is made of.
+  enum class Family {
+    recommended,  ///< nats beyond what the item's complexity, or a table's individual labels, explain
+    bound,        ///< nats
+    ratio,        ///< nats divided by those of a simple model
+    difference,   ///< nats minus those of a simple model
+    typicality,   ///< distance of the nats from their mean on training items
+    baseline,     ///< needs no network
+  };
+
+  std::string key;   ///< CSV column
+  std::string name;  ///< for display
+  Family family;
+  torch::Tensor values;  ///< [N] float64
 };
 
 /// "recommended", "bound", ...
-const char* family_name(ScoreFamily family);
-
-/// A score of items; larger means more outside.
-struct Score {
-  std::string key;   ///< CSV column
-  std::string name;  ///< for display
-  ScoreFamily family;
-  torch::Tensor values;  ///< [N] float64
-};
+const char* family_name(OutsideScore::Family family);
 
 /// Scores items by a network's nats (the bound on -log p) and by simple measures. Everything it knows comes from
 /// training data; outside data play no part in any fit or in the choice of the recommended score.
@@ -39,16 +39,16 @@ struct Score {
 ///
 /// A row of a table has no such complexity. Its recommended score is the nats minus those of independent columns,
 /// log prod_i p_i(x_i) - log p(x): how surprising the combination is, however rare each label is.
-class OutsideScores {
+class OutsideDetector {
  public:
   /// counts [S] int64: labels of the training data (count_labels). calibration [K, n] int64 and its nats [K]: some
   /// training items. InputError as in check_labels, or if the numbers of nats and items differ.
-  OutsideScores(const Space& space, const torch::Tensor& counts, const torch::Tensor& calibration,
-                const torch::Tensor& calibration_nats);
+  OutsideDetector(const Space& space, const torch::Tensor& counts, const torch::Tensor& calibration,
+                  const torch::Tensor& calibration_nats);
 
   /// Scores of labels [N, n] int64 with their nats [N]; the recommended one first, families in order. InputError as
   /// above.
-  std::vector<Score> operator()(const torch::Tensor& labels, const torch::Tensor& nats) const;
+  std::vector<OutsideScore> operator()(const torch::Tensor& labels, const torch::Tensor& nats) const;
 
   /// Standard errors [N] of the recommended score, given those of the nats, nats_error [N].
   torch::Tensor recommended_error(const torch::Tensor& nats, const torch::Tensor& nats_error) const;
@@ -67,10 +67,10 @@ class OutsideScores {
 };
 
 /// How well a score separates two sets of items.
-struct ScoreResult {
+struct Separation {
   std::string key;
   std::string name;
-  ScoreFamily family;
+  OutsideScore::Family family;
   Roc roc;
   Estimate lead;  ///< AUROC of the recommended score minus this one's in its better direction, with the interval of a
                   ///< difference on the same items
@@ -78,10 +78,13 @@ struct ScoreResult {
   int64_t n_outside = 0;
 };
 
-/// Compares the scores of inside and outside items by the same OutsideScores; they include the recommended one.
-std::vector<ScoreResult> compare(const std::vector<Score>& inside, const std::vector<Score>& outside);
+/// Compares the scores of inside and outside items by the same OutsideDetector; they include the recommended one.
+std::vector<Separation> compare(const std::vector<OutsideScore>& inside, const std::vector<OutsideScore>& outside);
 
 /// "0.137 (0.863 reversed)" if a score points backwards, else "0.993".
 std::string auroc_text(const Roc& roc);
+
+/// Digits of a score in a CSV; finer than the noise of any score.
+inline constexpr int kScoreDigits = 9;
 
 }  // namespace segre
