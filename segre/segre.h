@@ -51,7 +51,6 @@
 // and its kinds, PathSample (v_t and its velocity), decision_time
 #include "segre/path/e_geodesic.h"
 #include "segre/path/formula_path.h"
-#include "segre/path/known.h"
 #include "segre/path/path.h"
 #include "segre/path/path_kinds.h"
 #include "segre/path/path_sample.h"

@@ -121,10 +121,6 @@ std::string ByteReader::read_rest() {
   }
 }
 
-std::string read_maybe_gzip(const std::filesystem::path& path, const ExpansionLimits& limits) {
-  return ByteReader(path, limits).read_rest();
-}
-
 int64_t deflated_size(const std::string& bytes) {
   static const int64_t empty = stream_size("");
   return stream_size(bytes) - empty;

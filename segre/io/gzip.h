@@ -57,9 +57,6 @@ class ByteReader {
   std::unique_ptr<Inflater> inflater_;  // null for a plain file
 };
 
-/// Reads a whole file, plain or gzip; throws as ByteReader does.
-std::string read_maybe_gzip(const std::filesystem::path& path, const ExpansionLimits& limits = {});
-
 /// Size of `bytes` compressed by zlib at its highest level, minus that of an empty stream.
 int64_t deflated_size(const std::string& bytes);
 

@@ -6,7 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
-#include "segre/flow/shared_rows.h"
+#include "segre/flow/row_blocks.h"
 #include "segre/path/path_sample.h"
 #include "segre/path/simplex.h"
 #include "segre/space/blocks.h"

@@ -1,7 +1,7 @@
 #pragma once  // internal
 
-#include "segre/path/known.h"
 #include "segre/path/path.h"
+#include "segre/path/state.h"
 
 namespace segre {
 

@@ -6,7 +6,6 @@
 #include "segre/core/rng.h"
 #include "segre/data/label_counts.h"
 #include "segre/flow/row_blocks.h"
-#include "segre/flow/shared_rows.h"
 #include "segre/likelihood/refine.h"
 #include "segre/likelihood/scores.h"
 #include "segre/path/path_sample.h"

@@ -1,7 +1,7 @@
 #pragma once  // internal
 
 #include "segre/kernels/path_kernels.h"
-#include "segre/path/known.h"
+#include "segre/path/state.h"
 
 namespace segre {
 

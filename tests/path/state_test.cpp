@@ -1,4 +1,4 @@
-#include "segre/path/known.h"
+#include "segre/path/state.h"
 
 #include <cmath>
 
@@ -6,7 +6,7 @@
 #include "segre/space/blocks.h"
 #include "tests/support/support.h"
 
-namespace segre::known_test {
+namespace segre::state_test {
 namespace {
 
 using test::max_difference;
@@ -141,4 +141,4 @@ TEST(Known, KnownVariablesAreCornersAndTheOthersStay) {
 }
 
 }  // namespace
-}  // namespace segre::known_test
+}  // namespace segre::state_test

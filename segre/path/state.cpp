@@ -1,4 +1,4 @@
-#include "segre/path/known.h"
+#include "segre/path/state.h"
 
 #include "segre/space/blocks.h"
 
