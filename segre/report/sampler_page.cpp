@@ -12,8 +12,8 @@ using nlohmann::json;
 
 constexpr const char* kColours[] = {"#8a94a3", "#1f5fbf", "#3d8bc9", "#1b9e77",
                                     "#d9822b", "#c8502a", "#7a5fc0", "#c2437c"};
-constexpr double kFewest = 3.5;
-constexpr double kMost = 220.0;
+constexpr double kFewestEvaluations = 3.5;
+constexpr double kMostEvaluations = 220.0;
 
 // One curve per sampler; value(run) is its height.
 template <class Value>
@@ -38,7 +38,7 @@ json curves(const SamplerQuality& quality, bool with_stochastic, Value&& value) 
 
 json level(const std::string& name, double height, const char* dash) {
   return {{"type", "scatter"},     {"mode", "lines"},
-          {"name", name},          {"x", {kFewest, kMost}},
+          {"name", name},          {"x", {kFewestEvaluations, kMostEvaluations}},
           {"y", {height, height}}, {"line", {{"color", "#1d2430"}, {"width", 1.2}, {"dash", dash}}}};
 }
 
