@@ -5,6 +5,7 @@
 
 #include "segre/flow/sampler.h"
 #include "segre/io/csv.h"
+#include "segre/io/files.h"
 #include "segre/tasks/score.h"
 #include "tests/support/support.h"
 
