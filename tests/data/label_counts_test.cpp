@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "segre/net/layers.h"
 #include "segre/net/mixture_fit.h"
 #include "segre/net/tree_fit.h"
