@@ -4,7 +4,7 @@
 
 #include <iostream>
 
-#include "segre/core/progress.h"
+#include "segre/core/clock.h"
 #include "segre/core/tuning.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/score.h"

@@ -19,7 +19,7 @@ GAIN, FEATURES, LR, DECAY = 4.0, 8, 2e-3, 0.999
 
 
 def pinwheel():
-    """The joint table of segre/generate/toys.cpp."""
+    """The joint table of segre/sources/toys.cpp."""
     cell = 2 / C
     at = torch.arange(3 * C, dtype=torch.float64)
     axis = -1 + cell * (at + 0.5) / 3

@@ -13,10 +13,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "segre/core/clock.h"
 #include "segre/core/device.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
-#include "segre/core/progress.h"
 #include "segre/core/tuning.h"
 #include "segre/core/version.h"
 #include "segre/experiment/experiment.h"

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/set_option.h"
-#include "segre/core/work_display.h"
+#include "segre/core/progress.h"
 #include "segre/io/csv.h"
 #include "segre/io/output.h"
 #include "segre/tasks/check_conditionals.h"

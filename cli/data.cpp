@@ -5,7 +5,7 @@
 #include "cli/inspect.h"
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
-#include "segre/core/work_display.h"
+#include "segre/core/progress.h"
 #include "segre/io/output.h"
 #include "segre/read/public_data.h"
 #include "segre/sources/source_kinds.h"

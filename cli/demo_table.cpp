@@ -12,7 +12,7 @@
 #include "segre/experiment/train_run.h"
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
 #include "segre/sources/source_kinds.h"
 #include "segre/space/blocks.h"
 #include "segre/tasks/complete.h"

@@ -10,7 +10,7 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/text.h"
-#include "segre/data/summary.h"
+#include "segre/data/source_summary.h"
 #include "segre/experiment/recipe.h"
 #include "segre/io/output.h"
 #include "segre/report/picture.h"

@@ -16,7 +16,7 @@
 #include "segre/core/log.h"
 #include "segre/core/parallel.h"
 #include "segre/core/tuning.h"
-#include "segre/ranks/failure.h"
+#include "segre/ranks/join.h"
 
 namespace segre::cli {
 

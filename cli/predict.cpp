@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/ranks.h"
-#include "segre/core/work_display.h"
+#include "segre/core/progress.h"
 #include "segre/data/source_name.h"
 #include "segre/tasks/predict.h"
 

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "segre/core/error.h"
-#include "segre/core/work_display.h"
+#include "segre/core/progress.h"
 #include "segre/data/split.h"
 #include "segre/io/csv.h"
 #include "segre/io/output.h"

@@ -1,6 +1,6 @@
 // The exact flow of a known distribution.
 
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>

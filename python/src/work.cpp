@@ -2,8 +2,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include "segre/core/clock.h"
 #include "segre/core/log.h"
-#include "segre/core/progress.h"
 
 namespace nb = nanobind;
 

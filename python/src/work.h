@@ -2,8 +2,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "segre/core/progress.h"
 #include "segre/core/tuning.h"
-#include "segre/core/work_display.h"
 
 namespace segre::python {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "segre/core/own_stream.h"
+#include "segre/core/streams.h"
 #include "segre/core/torch.h"
 
 namespace segre {

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 // Philox4x32-10 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3; SC 2011): a random number is
 // a pure function of a key and a counter. No state, so nothing to share, save or get out of sync.

@@ -1,9 +1,9 @@
 #include "segre/core/progress.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
+#include <optional>
 
+#include "segre/core/clock.h"
 #include "segre/core/log.h"
 
 namespace segre {
@@ -47,38 +47,27 @@ void Progress::draw(const std::string& note) {
                << " left\033[K" << std::flush;
 }
 
-double parse_duration(const std::string& option, const std::string& text) {
-  size_t used = 0;
-  double value = -1.0;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  const std::string unit = text.substr(used);
-  const double factor = unit.empty() || unit == "s" ? 1.0 : unit == "m" ? 60.0 : unit == "h" ? 3600.0 : 0.0;
-  constexpr double kLongest = 1e9;  // thirty years
-  if (used == 0 || factor == 0.0 || !(value > 0.0) || !(value * factor <= kLongest))
-    fail_input(option, " ", text, ": expected a time such as 60s, 5m or 1h");
-  return value * factor;
-}
+struct WorkDisplay::Shown {
+  std::string what;
+  int64_t done = 0;
+  std::optional<Progress> bar;
+};
 
-std::string format_seconds(double seconds) {
-  char text[32];
-  if (seconds < 60.0) {
-    std::snprintf(text, sizeof text, "%.1fs", seconds);
-  } else if (seconds < 3600.0) {
-    const auto whole = std::lround(seconds);
-    std::snprintf(text, sizeof text, "%ldm%02lds", whole / 60, whole % 60);
-  } else {
-    const auto minutes = std::lround(seconds / 60.0);
-    std::snprintf(text, sizeof text, "%ldh%02ldm", minutes / 60, minutes % 60);
-  }
-  return text;
-}
+WorkDisplay::WorkDisplay() : shown_(std::make_unique<Shown>()) {}
+WorkDisplay::~WorkDisplay() = default;
 
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+WorkCallbacks WorkDisplay::callbacks() {
+  return {.on_progress = [this](const WorkProgress& progress) {
+    // Each kind of work, and each round of it, gets its own bar.
+    if (!shown_->bar || progress.what != shown_->what || progress.done < shown_->done) {
+      shown_->bar.reset();
+      shown_->bar.emplace(progress.what, progress.total);
+      shown_->what = progress.what;
+    }
+    shown_->done = progress.done;
+    shown_->bar->set_total(progress.total);
+    shown_->bar->update(progress.done, progress.note);
+  }};
 }
 
 }  // namespace segre

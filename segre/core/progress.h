@@ -1,8 +1,12 @@
-#pragma once
+#pragma once  // internal
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
+
+#include "segre/core/work.h"
 
 namespace segre {
 
@@ -34,13 +38,28 @@ class Progress {
   Clock::time_point last_drawn_;
 };
 
-/// "90", "90s", "5m", "1h" -> seconds; InputError, starting with the user's option, otherwise.
-double parse_duration(const std::string& option, const std::string& text);
+/// Shows the progress of long work on log_stream() while alive: a bar where lines can be redrawn, occasional lines
+/// elsewhere.
+class WorkDisplay {
+ public:
+  WorkDisplay();
+  ~WorkDisplay();
+  WorkDisplay(const WorkDisplay&) = delete;
+  WorkDisplay& operator=(const WorkDisplay&) = delete;
 
-/// 75.2 -> "1m15s".
-std::string format_seconds(double seconds);
+  /// Update the display; valid while this object lives.
+  WorkCallbacks callbacks();
 
-/// Seconds since an arbitrary point in time, for measuring durations.
-double now_seconds();
+ private:
+  struct Shown;
+  std::unique_ptr<Shown> shown_;
+};
+
+/// Returns the result of `work` and shows its progress until it is done.
+template <class Work>
+auto with_progress(Work&& work) {
+  WorkDisplay display;
+  return std::forward<Work>(work)(display.callbacks());
+}
 
 }  // namespace segre

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 // exp, log and sin/cos of 2 pi x in float32, built from additions, multiplications and integer
 // operations alone. Those are rounded the same way on every CPU and on CUDA (with contraction into

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 // The part of LibTorch that segre uses: tensors, their operations and factories, under the names of torch/types.h. It
 // is precompiled (CMakeLists.txt), but the templates that its inline functions use are instantiated once more in every
@@ -6,6 +6,9 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/generated/variable_factories.h>
+
+#include <map>
+#include <string>
 
 /// Types by their widths, as torch/types.h names them. If a program includes that too, its names come before these.
 namespace segre::types {
@@ -23,3 +26,10 @@ namespace torch {
 using namespace at;            // NOLINT(google-build-using-namespace)
 using namespace segre::types;  // NOLINT(google-build-using-namespace)
 }  // namespace torch
+
+namespace segre {
+
+/// Tensors by name, in name order.
+using NamedTensors = std::map<std::string, torch::Tensor>;
+
+}  // namespace segre

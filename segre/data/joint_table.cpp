@@ -8,7 +8,6 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
-#include "segre/data/check_joint.h"
 
 namespace segre {
 namespace {

@@ -35,4 +35,22 @@ torch::Tensor count_labels(const DataSource& source, int64_t most) {
   return counts;
 }
 
+torch::Tensor sum_of_entries(const Space& space, const torch::Tensor& table, const torch::Tensor& labels) {
+  const auto places = labels.clamp_min(0) + space.starts(torch::kCPU);
+  const auto entries = table.index_select(0, places.flatten()).view(labels.sizes());
+  return torch::where(labels < 0, torch::zeros({1}, entries.options()), entries).sum(1);
+}
+
+torch::Tensor label_nats(const Space& space, const torch::Tensor& counts) {
+  const auto smoothed = counts.to(torch::kFloat64) + kAddedCount;
+  const auto& variable = space.variable_of_coordinate(torch::kCPU);
+  const auto totals =
+      torch::zeros({space.n_variables()}, torch::kFloat64).index_add_(0, variable, smoothed).index_select(0, variable);
+  return -(smoothed / totals).log();
+}
+
+torch::Tensor independent_nats(const Space& space, const torch::Tensor& counts, const torch::Tensor& labels) {
+  return sum_of_entries(space, label_nats(space, counts), labels);
+}
+
 }  // namespace segre

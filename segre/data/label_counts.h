@@ -21,4 +21,18 @@ void for_some_items(const DataSource& source, int64_t most, int64_t at_once,
 /// How often each variable has each label in at most `most` items of a source.
 torch::Tensor count_labels(const DataSource& source, int64_t most);
 
+/// The sum over the variables of each label's entry in `table` [S]; unknown labels have none: labels [N, n] -> [N].
+torch::Tensor sum_of_entries(const Space& space, const torch::Tensor& table, const torch::Tensor& labels);
+
+/// What is added to every count of a label, so that none is impossible.
+inline constexpr double kAddedCount = 0.5;
+
+/// -log of each label's share in the training data, with half a count added to each so that none is impossible:
+/// counts [S] int64 (count_labels) -> [S] float64.
+torch::Tensor label_nats(const Space& space, const torch::Tensor& counts);
+
+/// The baseline of independent columns: -log p of labels [N, n] if each variable were on its own, with its label_nats
+/// -> [N] float64. Unknown labels count nothing.
+torch::Tensor independent_nats(const Space& space, const torch::Tensor& counts, const torch::Tensor& labels);
+
 }  // namespace segre

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <numeric>
 #include <tuple>
+
+#include "segre/core/error.h"
+#include "segre/core/utf8.h"
 
 namespace segre {
 namespace {
@@ -53,6 +57,19 @@ LabelDictionary::Sorted LabelDictionary::sorted(std::string_view last) const {
     sorted.names.push_back(names_[number]);
   }
   return sorted;
+}
+
+bool is_missing(std::string_view text) {
+  static constexpr std::string_view kMissing[] = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "?", kMissingName};
+  constexpr size_t kLongest = 9;  // the length rules out most texts
+  return text.size() <= kLongest && std::find(std::begin(kMissing), std::end(kMissing), text) != std::end(kMissing);
+}
+
+std::string list_labels(const std::vector<std::string>& names) {
+  constexpr size_t kMostListed = 8;
+  std::string list;
+  for (size_t k = 0; k < names.size() && k < kMostListed; ++k) list += concat(k > 0 ? ", " : "", printable(names[k]));
+  return names.size() <= kMostListed ? list : concat(list, ", ... (", names.size(), " in all)");
 }
 
 }  // namespace segre

@@ -42,4 +42,14 @@ bool is_integer(std::string_view text);
 /// Whether the whole text is a number, with or without a fraction.
 bool is_number(std::string_view text);
 
+/// Name of the label for missing values in a table.
+inline constexpr const char* kMissingName = "(missing)";
+
+/// Whether a text in a table means a missing value: an empty text, NA, N/A, NaN, nan, null, NULL, ?, or kMissingName,
+/// which samples contain.
+bool is_missing(std::string_view text);
+
+/// Labels as messages list them: "blue, green, red", or the first few of many: "a, b, c, ... (300 in all)".
+std::string list_labels(const std::vector<std::string>& names);
+
 }  // namespace segre

@@ -2,7 +2,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/utf8.h"
-#include "segre/data/list_labels.h"
+#include "segre/data/label_dictionary.h"
 
 namespace segre {
 

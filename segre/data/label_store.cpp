@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "segre/io/large_tensor.h"
+#include "segre/io/growing_buffer.h"
 
 namespace segre {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "segre/core/error.h"
-#include "segre/data/shuffle.h"
-#include "segre/io/large_tensor.h"
+#include "segre/data/split.h"
+#include "segre/io/growing_buffer.h"
 #include "segre/io/mapped_rows.h"
 #include "segre/space/check_labels.h"
 

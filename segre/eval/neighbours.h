@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/eval/intervals.h"
 #include "segre/space/space.h"

@@ -101,7 +101,7 @@ struct Influence {
   std::vector<double> of_outside;
 };
 
-Influence influence(const ScoredSets& sets) {
+Influence influence(const RocSamples& sets) {
   return {shares_below(sets.inside, sorted(sets.outside)), shares_below(sets.outside, sorted(sets.inside))};
 }
 
@@ -131,7 +131,7 @@ Roc roc(const std::vector<double>& inside, const std::vector<double>& outside) {
   return out;
 }
 
-double auroc_correlation(const ScoredSets& x, const ScoredSets& y) {
+double auroc_correlation(const RocSamples& x, const RocSamples& y) {
   if (x.inside.size() != y.inside.size() || x.outside.size() != y.outside.size())
     fail("two scores must be compared on the same items, found ", x.inside.size(), " and ", y.inside.size(),
          " inside, ", x.outside.size(), " and ", y.outside.size(), " outside");

@@ -23,13 +23,13 @@ struct Roc {
 Roc roc(const std::vector<double>& inside, const std::vector<double>& outside);
 
 /// One measure's scores of the inside and outside items.
-struct ScoredSets {
+struct RocSamples {
   std::vector<double> inside;
   std::vector<double> outside;
 };
 
 /// Correlation of the errors of two scores' AUROCs on the same items: DeLong's covariance divided by the two standard
 /// errors, in [-1, 1]; 0 if one of the two has no error.
-double auroc_correlation(const ScoredSets& x, const ScoredSets& y);
+double auroc_correlation(const RocSamples& x, const RocSamples& y);
 
 }  // namespace segre

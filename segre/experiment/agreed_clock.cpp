@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "segre/core/progress.h"
+#include "segre/core/clock.h"
 
 namespace segre {
 namespace {

@@ -5,7 +5,7 @@
 #include "segre/core/error.h"
 #include "segre/core/json_number.h"
 #include "segre/core/version.h"
-#include "segre/io/json_file.h"
+#include "segre/io/files.h"
 
 namespace segre {
 namespace {

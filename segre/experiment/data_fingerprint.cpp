@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "segre/core/sha256.h"
 #include "segre/data/source_name.h"
 #include "segre/io/mapped_rows.h"
+#include "segre/io/sha256.h"
 
 namespace segre {
 namespace {

@@ -2,10 +2,10 @@
 
 #include "segre/config/schema.h"
 #include "segre/experiment/custom_field.h"
+#include "segre/flow/sampler.h"
 #include "segre/model/model.h"
 #include "segre/net/net_kinds.h"
 #include "segre/path/path_kinds.h"
-#include "segre/sample/sampler.h"
 #include "segre/train/trainer.h"
 
 namespace segre {

@@ -1,11 +1,11 @@
-#pragma once
+#pragma once  // internal
 
 #include <string>
 #include <vector>
 
 #include "segre/config/schema.h"
-#include "segre/net/net_cost.h"
-#include "segre/net/net_options.h"
+#include "segre/net/field.h"
+#include "segre/net/net_kinds.h"
 
 namespace segre {
 

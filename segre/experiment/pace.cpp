@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "segre/core/clock.h"
 #include "segre/core/parallel.h"
-#include "segre/core/progress.h"
 #include "segre/net/net_kinds.h"
 
 namespace segre {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "segre/core/clock.h"
 #include "segre/core/error.h"
-#include "segre/core/progress.h"
 #include "segre/core/work.h"
 #include "segre/experiment/training_data.h"
 #include "segre/likelihood/free_bound.h"

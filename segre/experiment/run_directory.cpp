@@ -8,7 +8,6 @@
 #include "segre/core/json_number.h"
 #include "segre/io/files.h"
 #include "segre/io/folders.h"
-#include "segre/io/json_file.h"
 
 namespace segre {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "segre/io/append_file.h"
+#include "segre/io/files.h"
 
 namespace segre {
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/experiment/experiment.h"
 #include "segre/experiment/machine.h"

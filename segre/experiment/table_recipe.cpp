@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "segre/core/clock.h"
 #include "segre/core/error.h"
-#include "segre/core/progress.h"
 #include "segre/core/text.h"
 #include "segre/experiment/pace.h"
 #include "segre/experiment/race.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "segre/core/clock.h"
 #include "segre/core/error.h"
 #include "segre/core/log.h"
 #include "segre/core/text.h"

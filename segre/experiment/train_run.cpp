@@ -3,11 +3,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "segre/core/clock.h"
 #include "segre/core/device.h"
 #include "segre/core/error.h"
 #include "segre/core/log.h"
 #include "segre/core/parallel.h"
-#include "segre/core/progress.h"
 #include "segre/core/version.h"
 #include "segre/data/label_counts.h"
 #include "segre/experiment/resume.h"
@@ -15,7 +15,6 @@
 #include "segre/experiment/train_loop.h"
 #include "segre/experiment/train_run.h"
 #include "segre/experiment/training_data.h"
-#include "segre/ood/measures.h"
 #include "segre/sources/source_kinds.h"
 
 namespace segre {
@@ -73,7 +72,7 @@ double independent_nats(const TrainingData& data) {
   const int64_t n = data.source->n_items();
   const int64_t most = std::clamp((n == 0 ? kGenerated : kFound) / space.n_variables(), kFewest, kMost);
   const auto counts = count_labels(*data.source, most);
-  return simple_models(space, counts).front().of(data.held_out).mean().item<double>();
+  return independent_nats(space, counts, data.held_out).mean().item<double>();
 }
 
 double uniform_nats(const Space& space) {

@@ -2,7 +2,6 @@
 
 #include "segre/core/error.h"
 #include "segre/core/utf8.h"
-#include "segre/data/rest_source.h"
 #include "segre/data/split.h"
 #include "segre/io/mapped_rows.h"
 #include "segre/sources/relabel.h"

@@ -1,8 +1,8 @@
 #include "segre/core/error.h"
 #include "segre/flow/sampler_kinds.h"
 #include "segre/flow/state_blocks.h"
+#include "segre/path/fill.h"
 #include "segre/space/blocks.h"
-#include "segre/state/fill.h"
 
 namespace segre {
 namespace {

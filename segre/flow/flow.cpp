@@ -1,6 +1,6 @@
 #include "segre/flow/flow.h"
 
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 
 namespace segre {
 namespace {

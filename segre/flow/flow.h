@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "segre/model/joint_oracle.h"
 #include "segre/model/model.h"
-#include "segre/oracle/joint_oracle.h"
 
 namespace segre {
 

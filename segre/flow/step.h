@@ -1,11 +1,15 @@
-#pragma once
+#pragma once  // internal
 
 #include <array>
+#include <functional>
 #include <vector>
 
-#include "segre/flow/field_function.h"
+#include "segre/core/torch.h"
 
 namespace segre {
+
+/// A tensor at states v [B, S] and times t, [1] for all rows or [B].
+using FieldFunction = std::function<torch::Tensor(const torch::Tensor& v, const torch::Tensor& t)>;
 
 /// What one step computes from the field f. Its numbers are in a tensor, with numbers[0] the time t at its start, so
 /// that one captured CUDA graph serves all steps of its kind.

@@ -8,10 +8,10 @@
 #include <memory>
 
 #include "segre/core/error.h"
-#include "segre/core/sha256.h"
 #include "segre/io/files.h"
 #include "segre/io/folders.h"
 #include "segre/io/lock.h"
+#include "segre/io/sha256.h"
 
 #ifdef SEGRE_FETCH
 #include <curl/curl.h>

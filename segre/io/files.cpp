@@ -11,7 +11,10 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "segre/core/error.h"
 
 namespace segre {
 namespace {
@@ -190,6 +193,33 @@ std::string temporary_for(const fs::path& path) {
   const size_t dash = end.find('-');
   const bool ours = all_digits(end.substr(0, dash)) && (dash == std::string::npos || all_digits(end.substr(dash + 1)));
   return ours ? name.substr(1, at - 1) : "";
+}
+
+nlohmann::json read_json(const std::filesystem::path& path) {
+  try {
+    return nlohmann::json::parse(read_file(path));
+  } catch (const nlohmann::json::exception& error) {
+    fail_input(path.string(), ": not valid JSON (", error.what(), ")");
+  }
+}
+
+AppendFile::AppendFile(std::filesystem::path path) : path_(std::move(path)) {
+  descriptor_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!descriptor_) throw FileError(path_.string(), "cannot be written", errno);
+}
+
+void AppendFile::append(std::string_view bytes) {
+  struct stat before {};
+  if (::fstat(descriptor_.number(), &before) != 0) throw FileError(path_.string(), "writing failed", errno);
+  const int error = write_all(descriptor_.number(), bytes.data(), bytes.size());
+  if (error == 0) {
+    torn_ = false;
+    return;
+  }
+  struct stat after {};
+  const bool whole = ::fstat(descriptor_.number(), &after) == 0 && after.st_size == before.st_size;
+  if (!whole && ::ftruncate(descriptor_.number(), before.st_size) != 0) torn_ = true;
+  throw FileError(path_.string(), "writing failed", error);
 }
 
 }  // namespace segre

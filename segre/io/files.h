@@ -1,10 +1,12 @@
-#pragma once
+#pragma once  // internal
 
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 #include "segre/core/cleanup.h"
 #include "segre/io/descriptor.h"
@@ -72,5 +74,26 @@ struct WriteTarget {
   int descriptor = -1;  ///< of this program, if the path names one: /dev/stdout
 };
 WriteTarget resolve_target(const std::filesystem::path& path);
+
+/// Reads a JSON file; InputError names the file if it cannot be read or is not JSON.
+nlohmann::json read_json(const std::filesystem::path& path);
+
+/// A file that grows by whole records, for logs: a record cut short by a full disk is removed again.
+class AppendFile {
+ public:
+  /// Opens or creates the file; FileError names it and the reason if that fails.
+  explicit AppendFile(std::filesystem::path path);
+
+  /// Appends all of the bytes or none; FileError if none. If a partial record cannot be removed, `torn()` is true.
+  void append(std::string_view bytes);
+  /// Whether the file ends in a partial record.
+  bool torn() const { return torn_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  Descriptor descriptor_;
+  bool torn_ = false;
+};
 
 }  // namespace segre

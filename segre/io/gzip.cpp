@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "segre/core/error.h"
+
 namespace segre {
 namespace {
 
@@ -17,6 +19,15 @@ constexpr size_t kInflatedAtOnce = 512;  // so that small files are read in seve
 constexpr size_t kInflatedAtOnce = size_t{1} << 18;
 #endif
 constexpr int kGzipWindow = 15 + 16;  // largest window, gzip headers only
+
+int64_t stream_size(const std::string& bytes) {
+  std::vector<Bytef> out(compressBound(static_cast<uLong>(bytes.size())));
+  uLongf size = static_cast<uLongf>(out.size());
+  if (compress2(out.data(), &size, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uLong>(bytes.size()),
+                Z_BEST_COMPRESSION) != Z_OK)
+    fail("zlib could not compress ", bytes.size(), " bytes");
+  return static_cast<int64_t>(size);
+}
 
 }  // namespace
 
@@ -110,8 +121,9 @@ std::string ByteReader::read_rest() {
   }
 }
 
-std::string read_maybe_gzip(const std::filesystem::path& path, const ExpansionLimits& limits) {
-  return ByteReader(path, limits).read_rest();
+int64_t deflated_size(const std::string& bytes) {
+  static const int64_t empty = stream_size("");
+  return stream_size(bytes) - empty;
 }
 
 }  // namespace segre

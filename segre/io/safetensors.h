@@ -1,15 +1,10 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <string>
 
 #include "segre/core/torch.h"
 
 namespace segre {
-
-/// Tensors by name, in name order.
-using NamedTensors = std::map<std::string, torch::Tensor>;
 
 /// Writes a safetensors file (8-byte little-endian header length, JSON header, raw little-endian data), whole or not
 /// at all. Python's safetensors reads it. float32, float64, int64, int32 and uint8 tensors.

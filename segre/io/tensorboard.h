@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include <cstdint>
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "segre/io/append_file.h"
+#include "segre/io/files.h"
 
 namespace segre {
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include <cstdint>
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "segre/io/expansion.h"
+#include "segre/io/gzip.h"
 
 namespace segre {
 

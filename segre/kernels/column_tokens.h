@@ -1,6 +1,6 @@
 #pragma once  // internal
 
-#include "segre/core/torch.h"
+#include "segre/space/space.h"
 
 // What turns the columns of a table into the tokens of a transformer and back, each in one reading and writing of the
 // tokens. A column has few labels, far too few for the matrix products of LibTorch, which also need copies in other
@@ -64,3 +64,23 @@ ColumnLogitsGradients column_logits_gradients(const ColumnAxis& axis, const torc
                                               const torch::Tensor& labels);
 
 }  // namespace segre::kernels
+
+namespace segre {
+
+/// Whether fused_column_tokens supports these: see kernels::columns_serve, with all weights and inputs there, inputs in
+/// float32, and no gradient of an input wanted.
+bool fuses_column_tokens(const Space& space, const kernels::ColumnsSeen& seen, const kernels::ColumnWeights& weights);
+
+/// kernels::column_tokens, differentiable in the weights. [B, n, d]
+torch::Tensor fused_column_tokens(const Space& space, const kernels::ColumnsSeen& seen,
+                                  const kernels::ColumnWeights& weights);
+
+/// Whether fused_column_logits supports tokens y [B, n, d], label weights [S, d] and a bias [S].
+bool fuses_column_logits(const Space& space, const torch::Tensor& y, const torch::Tensor& labels,
+                         const torch::Tensor& bias);
+
+/// kernels::column_logits, differentiable in all three. [B, S]
+torch::Tensor fused_column_logits(const Space& space, const torch::Tensor& y, const torch::Tensor& labels,
+                                  const torch::Tensor& bias);
+
+}  // namespace segre

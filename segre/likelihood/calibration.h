@@ -1,9 +1,9 @@
-#pragma once
+#pragma once  // internal
 
 #include <functional>
 #include <optional>
 
-#include "segre/likelihood/summary.h"
+#include "segre/likelihood/scores.h"
 
 namespace segre {
 

@@ -1,6 +1,6 @@
 #include "segre/likelihood/control.h"
 
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

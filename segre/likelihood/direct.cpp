@@ -6,9 +6,9 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
-#include "segre/flow/shared_rows.h"
+#include "segre/flow/row_blocks.h"
 #include "segre/path/path_sample.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

@@ -4,7 +4,7 @@
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
 #include "segre/path/path_sample.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

@@ -4,9 +4,9 @@
 #include <numbers>
 
 #include "segre/core/error.h"
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
 #include "segre/path/path_sample.h"
-#include "segre/simplex/tangent.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

@@ -1,7 +1,7 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/path/path.h"
-#include "segre/state/known.h"
+#include "segre/path/state.h"
 
 namespace segre {
 

@@ -32,12 +32,12 @@ double evaluation_cost(const Flow& flow) {
 }
 
 // An estimate made of rounds with `count` evaluations per item and a seed each.
-struct RoundOfScores {
+struct Round {
   std::function<ItemScores(const torch::Tensor& labels)> score;
   int64_t items_per_call;
 };
 struct Rounds {
-  std::function<RoundOfScores(int64_t count, uint64_t seed)> make;
+  std::function<Round(int64_t count, uint64_t seed)> make;
   int64_t first;  // evaluations of the first round
   uint64_t seed;
   bool per_variable;
@@ -82,7 +82,7 @@ class RoundsRefinement final : public Refinement {
   }
 
   void add_round(int64_t count, const OnProgress& on_progress) {
-    const RoundOfScores round = rounds_.make(count, round_seed(rounds_.seed, n_rounds_++));
+    const Round round = rounds_.make(count, round_seed(rounds_.seed, n_rounds_++));
     const int64_t n_cells = rounds_.per_variable ? flow_.space.n_variables() : 0;
     const ItemScores found =
         score_items(items_, kCallsAtOnce * round.items_per_call, n_cells, round.score, on_progress);
@@ -261,7 +261,7 @@ int64_t count_by_trial(const Refinement& refinement, const ErrorTarget& target, 
 
 std::unique_ptr<Refinement> refine_free_bound(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
                                               const torch::Tensor& labels, const std::shared_ptr<Ranks>& ranks) {
-  const auto make = [flow, density, options](int64_t count, uint64_t seed) -> RoundOfScores {
+  const auto make = [flow, density, options](int64_t count, uint64_t seed) -> Round {
     FreeOptions own = options;
     own.times = count;
     own.seed = seed;
@@ -275,7 +275,7 @@ std::unique_ptr<Refinement> refine_free_bound(const Flow& flow, const TimeDensit
 std::unique_ptr<Refinement> refine_order_bound(const Flow& flow, const OrderOptions& options,
                                                const torch::Tensor& labels, const std::shared_ptr<Ranks>& ranks) {
   if (options.order != LabelOrder::any) return std::make_unique<FixedOrder>(flow, options, ItemsOfRanks{labels, ranks});
-  const auto make = [flow, options](int64_t count, uint64_t seed) -> RoundOfScores {
+  const auto make = [flow, options](int64_t count, uint64_t seed) -> Round {
     OrderOptions own = options;
     own.times = count;
     own.seed = seed;

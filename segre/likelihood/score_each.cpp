@@ -67,9 +67,9 @@ struct Scorer {
 
 }  // namespace
 
-EachScores score_each(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
-                      const torch::Tensor& labels, const EachTarget& target, const OnProgress& on_progress,
-                      const std::shared_ptr<Ranks>& ranks) {
+ReachedEach score_each(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
+                       const torch::Tensor& labels, const EachTarget& target, const OnProgress& on_progress,
+                       const std::shared_ptr<Ranks>& ranks) {
   const auto of_items = [&](const torch::Tensor& rows, uint64_t seed) {
     FreeOptions own = options;
     own.seed = seed;

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/likelihood/refine.h"
 
@@ -13,7 +13,7 @@ struct EachTarget {
 };
 
 /// Scores of items, each with as many evaluations as it needed.
-struct EachScores {
+struct ReachedEach {
   ItemScores scores;
   torch::Tensor spent;  ///< [K] int64: evaluations of each
   bool capped = false;  ///< some errors are above the target because the budget ran out
@@ -24,8 +24,8 @@ struct EachScores {
 /// Unlike there, they are doubled as long as the error is too large, however far: the trial of a single item easily
 /// misses a spread that its scores show. What this favours is a fraction of the error. An item's score depends on the
 /// item, the seed and how many rounds it was in. Several ranks share the items; all get all scores. K is at least 1.
-EachScores score_each(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
-                      const torch::Tensor& labels, const EachTarget& target, const OnProgress& on_progress,
-                      const std::shared_ptr<Ranks>& ranks = one_rank());
+ReachedEach score_each(const Flow& flow, const TimeDensity& density, const FreeOptions& options,
+                       const torch::Tensor& labels, const EachTarget& target, const OnProgress& on_progress,
+                       const std::shared_ptr<Ranks>& ranks = one_rank());
 
 }  // namespace segre

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "segre/flow/shared_rows.h"
+#include "segre/flow/row_blocks.h"
 
 namespace segre {
 namespace {

@@ -5,7 +5,7 @@
 #include "segre/config/schema.h"
 #include "segre/net/field.h"
 #include "segre/path/path.h"
-#include "segre/state/state.h"
+#include "segre/path/state.h"
 
 namespace segre {
 

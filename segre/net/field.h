@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,10 +8,24 @@
 
 #include "segre/core/rng.h"
 #include "segre/data/source.h"
-#include "segre/net/net_cost.h"
-#include "segre/state/state.h"
+#include "segre/path/state.h"
 
 namespace segre {
+
+/// The cost of one item.
+struct NetCost {
+  int64_t n_parameters = 0;
+  double forward_flops = 0;   ///< multiply and add counted as two
+  double training_flops = 0;  ///< forward and backward
+  int64_t n_saved = 0;        ///< numbers kept for the backward pass
+};
+
+/// What is known of a network before its weights exist.
+struct NetOutline {
+  NetCost cost;                     ///< Field::cost
+  std::vector<std::string> layers;  ///< Field::layers
+  bool couples_items = false;       ///< Field::couples_items
+};
 
 /// Named tensors in order of creation.
 using NamedList = std::vector<std::pair<std::string, torch::Tensor>>;

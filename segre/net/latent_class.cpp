@@ -3,7 +3,7 @@
 #include "segre/core/error.h"
 #include "segre/net/layers.h"
 #include "segre/net/mixture_fit.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

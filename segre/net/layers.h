@@ -1,6 +1,7 @@
 #pragma once
 
 #include "segre/core/rng.h"
+#include "segre/data/source.h"
 
 namespace segre {
 
@@ -24,5 +25,10 @@ class WeightSource {
 
 /// sin and cos of (k + 1) pi t / 2 for k below n: t [B] -> [B, 2 n]. Half a period of the slowest spans t in [0, 2].
 torch::Tensor time_features(const torch::Tensor& t, int64_t n);
+
+/// Logarithms of the label frequencies of a source, with one more count spread over the labels of each variable: [S],
+/// or [c] for all variables together if `shared`. A message to start from: without evidence it is the best that
+/// independent variables can do. Counts at most some hundred thousand items.
+torch::Tensor log_frequencies(const DataSource& source, bool shared);
 
 }  // namespace segre

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "segre/data/label_counts.h"
-#include "segre/net/label_bias.h"
 #include "segre/net/layers.h"
 #include "segre/space/blocks.h"
 #include "segre/space/check_labels.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "segre/core/error.h"
-#include "segre/net/dense.h"
+#include "segre/kernels/dense.h"
 #include "segre/net/layers.h"
 
 namespace segre {

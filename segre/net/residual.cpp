@@ -3,11 +3,10 @@
 #include <cmath>
 
 #include "segre/core/error.h"
-#include "segre/net/block_ops.h"
-#include "segre/net/dense.h"
-#include "segre/net/label_bias.h"
+#include "segre/kernels/dense.h"
+#include "segre/kernels/residual_norm.h"
 #include "segre/net/layers.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

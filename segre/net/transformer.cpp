@@ -5,9 +5,8 @@
 
 #include "segre/core/error.h"
 #include "segre/data/label_counts.h"
-#include "segre/net/block_ops.h"
-#include "segre/net/column_ops.h"
-#include "segre/net/label_bias.h"
+#include "segre/kernels/column_tokens.h"
+#include "segre/kernels/residual_norm.h"
 #include "segre/net/layers.h"
 #include "segre/space/blocks.h"
 
@@ -168,7 +167,8 @@ torch::Tensor TransformerField::shared_tokens(const FieldInput& input) const {
 // columns with c labels, with strength and position as two more rows of the matrix.
 torch::Tensor TransformerField::column_tokens(const FieldInput& input) const {
   const kernels::ColumnWeights all{embedding_, evidence_, strength_, position_};
-  if (fuses_column_tokens(space_, input, all)) return fused_column_tokens(space_, input, all);
+  const kernels::ColumnsSeen seen{input.W, input.standardised, input.strength};
+  if (fuses_column_tokens(space_, seen, all)) return fused_column_tokens(space_, seen, all);
   const int64_t B = input.W.size(0);
   const int64_t d = options_.width;
   const auto type = embedding_.scalar_type();

@@ -3,8 +3,8 @@
 #include "segre/core/error.h"
 #include "segre/net/layers.h"
 #include "segre/net/tree_fit.h"
-#include "segre/simplex/lift.h"
-#include "segre/state/fill.h"
+#include "segre/path/fill.h"
+#include "segre/path/simplex.h"
 
 namespace segre {
 namespace {

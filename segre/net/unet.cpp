@@ -4,8 +4,8 @@
 #include <iomanip>
 
 #include "segre/core/error.h"
-#include "segre/net/bias.h"
-#include "segre/net/group_norm.h"
+#include "segre/kernels/bias.h"
+#include "segre/kernels/group_norm.h"
 #include "segre/net/layers.h"
 
 namespace segre {

@@ -1,10 +1,10 @@
-#pragma once
+#pragma once  // internal
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "segre/net/net_cost.h"
+#include "segre/net/field.h"
 #include "segre/space/space.h"
 
 namespace segre {

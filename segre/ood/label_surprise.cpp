@@ -4,13 +4,12 @@
 #include <limits>
 
 #include "segre/core/rng.h"
+#include "segre/data/label_counts.h"
 #include "segre/flow/row_blocks.h"
-#include "segre/flow/shared_rows.h"
 #include "segre/likelihood/refine.h"
 #include "segre/likelihood/scores.h"
-#include "segre/ood/measures.h"
 #include "segre/path/path_sample.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

@@ -4,24 +4,16 @@
 
 #include "segre/core/parallel.h"
 #include "segre/data/label_counts.h"
-#include "segre/io/deflate.h"
+#include "segre/io/gzip.h"
 
 namespace segre {
 namespace {
 
-constexpr double kHalf = 0.5;  // added to every count, so that no label is impossible
 constexpr double kNatsPerByte = 8.0 * 0.6931471805599453;
 constexpr int64_t kByteLabels = 256;
 
 torch::Tensor per_variable(const Space& space, const torch::Tensor& counts) {
   return counts.view({space.n_variables(), space.max_labels()});
-}
-
-// The sum over the variables of each label's entry in `table` [S]; unknown labels have none.
-torch::Tensor sum_of_entries(const Space& space, const torch::Tensor& table, const torch::Tensor& labels) {
-  const auto places = labels.clamp_min(0) + space.starts(torch::kCPU);
-  const auto entries = table.index_select(0, places.flatten()).view(labels.sizes());
-  return torch::where(labels < 0, torch::zeros({1}, entries.options()), entries).sum(1);
 }
 
 Measure independent(const Space& space, const torch::Tensor& counts) {
@@ -32,7 +24,7 @@ Measure independent(const Space& space, const torch::Tensor& counts) {
 }
 
 Measure shared(const Space& space, const torch::Tensor& counts) {
-  const auto smoothed = per_variable(space, counts).sum(0).to(torch::kFloat64) + kHalf;
+  const auto smoothed = per_variable(space, counts).sum(0).to(torch::kFloat64) + kAddedCount;
   const auto nats = -(smoothed / smoothed.sum()).log();
   return {"shared", "one shared label frequency", [nats](const torch::Tensor& labels) {
             return nats.index_select(0, labels.flatten()).view(labels.sizes()).sum(1);
@@ -113,14 +105,6 @@ Measure image_boundary(const Space& space, const Measure& foreground) {
 }
 
 }  // namespace
-
-torch::Tensor label_nats(const Space& space, const torch::Tensor& counts) {
-  const auto smoothed = counts.to(torch::kFloat64) + kHalf;
-  const auto& variable = space.variable_of_coordinate(torch::kCPU);
-  const auto totals =
-      torch::zeros({space.n_variables()}, torch::kFloat64).index_add_(0, variable, smoothed).index_select(0, variable);
-  return -(smoothed / totals).log();
-}
 
 std::vector<Measure> simple_models(const Space& space, const torch::Tensor& counts) {
   std::vector<Measure> out{independent(space, counts)};

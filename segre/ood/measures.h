@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include <functional>
 #include <string>
@@ -14,10 +14,6 @@ struct Measure {
   std::string name;                                       ///< for display
   std::function<torch::Tensor(const torch::Tensor&)> of;  ///< labels [N, n] int64 -> [N] float64
 };
-
-/// -log of each label's share in the training data, with half a count added to each so that none is impossible:
-/// counts [S] int64 (count_labels) -> [S] float64.
-torch::Tensor label_nats(const Space& space, const torch::Tensor& counts);
 
 /// Simple models of an item: values of, or upper bounds on, -log p in nats, to compare a network with the
 /// item's complexity. `counts` [S] int64: how often each variable has each label in the training data

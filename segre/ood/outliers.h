@@ -2,8 +2,9 @@
 
 #include <ostream>
 
+#include "segre/ood/detector.h"
 #include "segre/ood/rare_pairs.h"
-#include "segre/ood/tables.h"
+#include "segre/report/text_table.h"
 
 namespace segre {
 

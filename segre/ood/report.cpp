@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
+#include "segre/io/csv.h"
 #include "segre/io/files.h"
 #include "segre/ood/verdict.h"
-#include "segre/report/heat_map.h"
 #include "segre/report/page.h"
+#include "segre/report/picture.h"
 #include "segre/report/style.h"
 
 namespace segre {
@@ -43,7 +45,7 @@ constexpr int64_t kShownItems = 10;
 constexpr double kLog2 = 0.6931471805599453;
 
 // Rows spread evenly over a set, since neighbours in a file are often alike.
-torch::Tensor shown_rows(const ScoredItems& items, int64_t count) {
+torch::Tensor shown_rows(const ExaminedItems& items, int64_t count) {
   const int64_t N = items.labels.size(0);
   return (torch::arange(count) * N).div(count, "floor");
 }
@@ -52,11 +54,12 @@ int64_t n_shown(const OutsideReport& report) {
   return std::min({kShownItems, report.inside.labels.size(0), report.outside.labels.size(0)});
 }
 
-const Score& score_of(const ScoredItems& items, const std::string& key) {
-  return *std::find_if(items.scores.begin(), items.scores.end(), [&](const Score& score) { return score.key == key; });
+const OutsideScore& score_of(const ExaminedItems& items, const std::string& key) {
+  return *std::find_if(items.scores.begin(), items.scores.end(),
+                       [&](const OutsideScore& score) { return score.key == key; });
 }
 
-void add_row(Page& page, const Space& space, const char* set, const ScoredItems& items, int64_t count) {
+void add_row(Page& page, const Space& space, const char* set, const ExaminedItems& items, int64_t count) {
   std::vector<std::string> pngs;
   std::vector<std::string> captions;
   const auto rows = shown_rows(items, count);
@@ -145,7 +148,7 @@ void show_histograms(Page& page, const OutsideReport& report) {
   }
 }
 
-json bars(const char* name, const char* colour, const Score& score, double low, double width) {
+json bars(const char* name, const char* colour, const OutsideScore& score, double low, double width) {
   const auto bin = ((score.values - low) / width).floor().clamp(0, kBins - 1).to(torch::kInt64);
   const auto shares = torch::bincount(bin, {}, kBins).to(torch::kFloat64) / static_cast<double>(bin.numel());
   json trace{{"type", "bar"}, {"name", name}, {"opacity", 0.6}, {"width", width}, {"marker", {{"color", colour}}}};
@@ -184,9 +187,17 @@ Page page_of(const OutsideReport& report) {
   return page;
 }
 
+void write_rows(std::ostream& out, const char* set, const ExaminedItems& items) {
+  for (int64_t k = 0; k < items.nats.numel(); ++k) {
+    out << set << ',' << items.numbers[k].item<int64_t>() << ',' << items.std_error[k].item<double>();
+    for (const OutsideScore& score : items.scores) out << ',' << score.values[k].item<double>();
+    out << '\n';
+  }
+}
+
 }  // namespace
 
-Figure score_histogram(const Score& inside, const Score& outside) {
+Figure score_histogram(const OutsideScore& inside, const OutsideScore& outside) {
   const double low = std::min(inside.values.min().item<double>(), outside.values.min().item<double>());
   const double high = std::max(inside.values.max().item<double>(), outside.values.max().item<double>());
   const double width = high > low ? (high - low) / static_cast<double>(kBins) : 1.0;
@@ -212,6 +223,37 @@ void write_outside_report(const fs::path& folder, const OutsideReport& report, c
       write_file_whole(folder / "oddest.png", [&](std::ostream& out) { out << oddest_png(report); });
   }
   page_of(report).write(folder / "report.html", plotly);
+}
+
+void write_scores_csv(std::ostream& out, const ExaminedItems& inside, const ExaminedItems& outside) {
+  out << "set,item,std_error";
+  for (const OutsideScore& score : inside.scores) out << ',' << score.key;
+  out << '\n' << std::setprecision(kScoreDigits);
+  write_rows(out, "inside", inside);
+  write_rows(out, "outside", outside);
+}
+
+void write_auroc_csv(std::ostream& out, const std::vector<Separation>& results) {
+  out << "score,family,auroc,low,high,auroc_reversed,fpr95,fpr95_low,fpr95_high,lead,lead_low,lead_high,name\n"
+      << std::setprecision(kScoreDigits);
+  for (const Separation& result : results) {
+    const Roc& roc = result.roc;
+    out << result.key << ',' << family_name(result.family);
+    for (const double value : {roc.auroc, roc.low, roc.high, 1.0 - roc.auroc, roc.fpr95, roc.fpr95_low, roc.fpr95_high,
+                               result.lead.value, result.lead.low, result.lead.high})
+      out << ',' << value;
+    out << ',' << csv_field(result.name) << '\n';
+  }
+}
+
+TextTable auroc_table(const std::vector<Separation>& results) {
+  TextTable table{{"score", "family", "AUROC", "95% interval", "FPR at 95% recall"}, {}};
+  for (const Separation& result : results)
+    table.rows.push_back({result.name, family_name(result.family), auroc_text(result.roc),
+                          concat(fixed(result.roc.low, 4), " to ", fixed(result.roc.high, 4)),
+                          concat(fixed(result.roc.fpr95, 3), " (", fixed(result.roc.fpr95_low, 3), " to ",
+                                 fixed(result.roc.fpr95_high, 3), ")")});
+  return table;
 }
 
 }  // namespace segre

@@ -16,7 +16,7 @@ double best_direction(const Roc& roc) { return std::max(roc.auroc, 1.0 - roc.aur
 // Whether a score is better than guessing, in either direction.
 bool tells(const Roc& roc) { return roc.low > 0.5 || roc.high < 0.5; }
 
-Standing standing(const ScoreResult& recommended, const ScoreResult& baseline) {
+Standing standing(const Separation& recommended, const Separation& baseline) {
   const Estimate& lead = baseline.lead;
   if (lead.low > 0.0) {
     const bool worth = lead.value >= kLeadWorthAWord * (1.0 - best_direction(baseline.roc));
@@ -30,10 +30,10 @@ Standing standing(const ScoreResult& recommended, const ScoreResult& baseline) {
 }
 
 // The best baseline with a given standing; nullptr if there is none.
-const ScoreResult* best_of(const std::vector<ScoreResult>& results, const ScoreResult& recommended, Standing wanted) {
-  const ScoreResult* best = nullptr;
-  for (const ScoreResult& result : results) {
-    if (result.family != ScoreFamily::baseline || standing(recommended, result) != wanted) continue;
+const Separation* best_of(const std::vector<Separation>& results, const Separation& recommended, Standing wanted) {
+  const Separation* best = nullptr;
+  for (const Separation& result : results) {
+    if (result.family != OutsideScore::Family::baseline || standing(recommended, result) != wanted) continue;
     if (best == nullptr || best_direction(result.roc) > best_direction(best->roc)) best = &result;
   }
   return best;
@@ -44,23 +44,25 @@ std::string interval_text(double value, double low, double high) {
   return concat(fixed(value, 4), " (95% interval ", fixed(low, 4), " to ", fixed(high, 4), ")");
 }
 
-std::string lead_text(const ScoreResult& baseline) {
+std::string lead_text(const Separation& baseline) {
   return interval_text(baseline.lead.value, baseline.lead.low, baseline.lead.high);
 }
 
 // "'ink' 0.8000", "'ink' 0.0200 (0.9800 reversed)".
-std::string named_auroc(const ScoreResult& result) { return concat("'", result.name, "' ", auroc_text(result.roc)); }
+std::string named_auroc(const Separation& result) { return concat("'", result.name, "' ", auroc_text(result.roc)); }
 
-const char* hindsight(const ScoreResult& baseline) {
+const char* hindsight(const Separation& baseline) {
   return baseline.roc.auroc < 0.5 ? "; its direction is known only from the outside data" : "";
 }
 
 }  // namespace
 
-std::string verdict(const std::vector<ScoreResult>& results) {
-  const auto is = [](ScoreFamily family) { return [=](const ScoreResult& result) { return result.family == family; }; };
-  const auto found = std::find_if(results.begin(), results.end(), is(ScoreFamily::recommended));
-  if (found == results.end() || std::none_of(results.begin(), results.end(), is(ScoreFamily::baseline)))
+std::string verdict(const std::vector<Separation>& results) {
+  const auto is = [](OutsideScore::Family family) {
+    return [=](const Separation& result) { return result.family == family; };
+  };
+  const auto found = std::find_if(results.begin(), results.end(), is(OutsideScore::Family::recommended));
+  if (found == results.end() || std::none_of(results.begin(), results.end(), is(OutsideScore::Family::baseline)))
     fail("a verdict needs the recommended score and a baseline");
   const std::string ours = fixed(found->roc.auroc, 4);
   if (const auto* winner = best_of(results, *found, Standing::behind))

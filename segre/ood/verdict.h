@@ -1,6 +1,6 @@
-#pragma once
+#pragma once  // internal
 
-#include "segre/ood/scores.h"
+#include "segre/ood/detector.h"
 
 namespace segre {
 
@@ -11,6 +11,6 @@ inline constexpr double kLeadWorthAWord = 0.1;
 /// direction. The first that applies: a baseline beats it (one better than guessing, with a lead worth mentioning whose
 /// interval excludes 0); it is no better than guessing; this many items show no difference from a baseline; the
 /// difference is certain but too small to mention; or it beats every baseline.
-std::string verdict(const std::vector<ScoreResult>& results);
+std::string verdict(const std::vector<Separation>& results);
 
 }  // namespace segre

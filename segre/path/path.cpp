@@ -4,6 +4,7 @@
 #include <map>
 
 #include "segre/core/error.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {
@@ -72,6 +73,10 @@ torch::Tensor endpoint_from_velocity(const Path& path, const torch::Tensor& F, c
   const auto at = path.at(t);
   const auto pull = at.ds / at.s;
   return (F - as_column(pull) * v) / as_column(at.da - at.a * pull);
+}
+
+torch::Tensor matched_readout(const Space& space, const Path& path, const torch::Tensor& v, double t) {
+  return log_lift(space, v * evidence_scale(space, path, torch::tensor(t, v.options())));
 }
 
 double decision_time(const Space& space, const Path& path, double error) {

@@ -76,6 +76,10 @@ torch::Tensor velocity_from_endpoint(const Path& path, const torch::Tensor& D, c
 torch::Tensor endpoint_from_velocity(const Path& path, const torch::Tensor& F, const torch::Tensor& v,
                                      const torch::Tensor& t);
 
+/// The matched readout: P(alpha_i = j | v) = softmax_j(kappa_i a v_ij / s^2) at time t, Bayes' rule for the path with a
+/// uniform prior. -> log probabilities [B, S].
+torch::Tensor matched_readout(const Space& space, const Path& path, const torch::Tensor& v, double t);
+
 /// The first time at which the probability of misreading any of the n variables from v_t is at most `error`
 /// (a union bound over all wrong labels: sum_i (c_i - 1) Q(kappa_i a/(s sqrt 2))). Nothing is decided after it, so
 /// models stop here.

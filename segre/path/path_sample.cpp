@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "segre/kernels/path_kernels.h"
-#include "segre/simplex/tangent.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 
 namespace segre {

@@ -2,7 +2,7 @@
 
 #include "segre/core/rng.h"
 #include "segre/path/path.h"
-#include "segre/state/state.h"
+#include "segre/path/state.h"
 
 namespace segre {
 

@@ -1,10 +1,13 @@
-#pragma once
+#pragma once  // internal
 
+#include <memory>
 #include <string>
 
 #include "segre/core/torch.h"
 
 namespace segre {
+
+class Ranks;
 
 /// What ranks do together with tensors on their devices. All of them make the same calls. Part k of a tensor [size * m]
 /// is the numbers k * m ... (k + 1) * m - 1.
@@ -43,5 +46,9 @@ class DeviceRanks {
   int rank_;
   int size_;
 };
+
+/// By way of the host's memory: for ranks that share a GPU, which NCCL refuses, and builds without NCCL. `ranks` must
+/// outlive it.
+std::unique_ptr<DeviceRanks> make_host_ranks(Ranks& ranks);
 
 }  // namespace segre

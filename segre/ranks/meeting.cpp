@@ -9,10 +9,10 @@
 #include <cstdio>
 
 #include "segre/core/cleanup.h"
+#include "segre/core/clock.h"
 #include "segre/core/error.h"
 #include "segre/core/log.h"
-#include "segre/core/progress.h"
-#include "segre/ranks/failure.h"
+#include "segre/ranks/join.h"
 
 C10_DECLARE_int(caffe2_log_level);
 

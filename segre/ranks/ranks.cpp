@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "segre/ranks/host_ranks.h"
+#include "segre/ranks/device_ranks.h"
 
 namespace segre {
 namespace {

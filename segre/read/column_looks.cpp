@@ -5,9 +5,8 @@
 #include "segre/core/error.h"
 #include "segre/core/text.h"
 #include "segre/core/utf8.h"
-#include "segre/data/missing.h"
-#include "segre/read/bins_option.h"
-#include "segre/read/value_scale.h"
+#include "segre/data/label_dictionary.h"
+#include "segre/read/column_bins.h"
 #include "segre/space/space.h"
 
 namespace segre {

@@ -4,8 +4,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
-#include "segre/data/list_labels.h"
-#include "segre/data/missing.h"
+#include "segre/data/label_dictionary.h"
 #include "segre/io/csv.h"
 #include "segre/space/space.h"
 

@@ -5,6 +5,7 @@
 #include "segre/core/error.h"
 #include "segre/core/utf8.h"
 #include "segre/read/read_table.h"
+#include "segre/read/table_items.h"
 
 namespace segre {
 namespace {

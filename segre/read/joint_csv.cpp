@@ -6,7 +6,7 @@
 #include <set>
 
 #include "segre/core/error.h"
-#include "segre/data/check_joint.h"
+#include "segre/data/joint_table.h"
 #include "segre/data/label_dictionary.h"
 #include "segre/io/csv.h"
 #include "segre/read/readers.h"

@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "segre/core/error.h"
-#include "segre/core/sha256.h"
 #include "segre/core/version.h"
 #include "segre/io/files.h"
 #include "segre/io/folders.h"
 #include "segre/io/mapped_file.h"
 #include "segre/io/mapped_rows.h"
+#include "segre/io/sha256.h"
 
 namespace segre {
 namespace {

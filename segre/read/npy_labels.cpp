@@ -4,7 +4,7 @@
 #include <map>
 
 #include "segre/core/error.h"
-#include "segre/io/large_tensor.h"
+#include "segre/io/growing_buffer.h"
 #include "segre/io/mapped_rows.h"
 #include "segre/io/npy.h"
 #include "segre/read/readers.h"

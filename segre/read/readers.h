@@ -5,7 +5,7 @@
 #include "segre/core/utf8.h"
 #include "segre/data/dataset.h"
 #include "segre/data/joint_table.h"
-#include "segre/data/missing.h"
+#include "segre/data/label_dictionary.h"
 #include "segre/data/source_name.h"
 
 // From files to labels. Every reader takes the name of a source, reads its options (source_kinds() lists them) and

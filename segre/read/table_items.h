@@ -60,4 +60,8 @@ class TableItems {
   std::vector<std::string> first_outside_;  // in words
 };
 
+/// read_csv_table_for for any rows.
+Dataset read_table_for(const SourceName& name, TableRows& rows, const Space& space, const std::string& what,
+                       int64_t most, Unknowns unknowns);
+
 }  // namespace segre

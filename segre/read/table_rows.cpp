@@ -5,7 +5,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
-#include "segre/data/missing.h"
+#include "segre/data/label_dictionary.h"
 #include "segre/read/readers.h"
 
 namespace segre {

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/eval/evaluation.h"
 #include "segre/report/page.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "segre/core/error.h"
+#include "segre/path/simplex.h"
 #include "segre/report/style.h"
-#include "segre/simplex/embedding.h"
 
 namespace segre {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "segre/core/error.h"
 #include "segre/core/utf8.h"
+#include "segre/data/label_dictionary.h"
 #include "segre/data/label_finder.h"
-#include "segre/data/list_labels.h"
-#include "segre/io/large_tensor.h"
+#include "segre/io/growing_buffer.h"
 #include "segre/io/mapped_rows.h"
 #include "segre/read/readers.h"
 #include "segre/sources/source_kinds.h"

@@ -4,11 +4,11 @@
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
-#include "segre/generate/glyphs.h"
-#include "segre/generate/streets.h"
-#include "segre/generate/toys.h"
 #include "segre/read/readers.h"
+#include "segre/sources/glyphs.h"
 #include "segre/sources/packed_source.h"
+#include "segre/sources/streets.h"
+#include "segre/sources/toys.h"
 
 namespace segre {
 namespace {

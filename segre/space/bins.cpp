@@ -8,7 +8,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/json_number.h"
-#include "segre/core/moment.h"
+#include "segre/space/moment.h"
 
 namespace segre {
 namespace {

@@ -4,10 +4,9 @@
 #include <numeric>
 
 #include "segre/core/error.h"
-#include "segre/data/shuffle.h"
 #include "segre/data/split.h"
 #include "segre/eval/total_variation.h"
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
 #include "segre/space/blocks.h"
 #include "segre/tasks/complete.h"
 #include "segre/tasks/known_joint.h"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/core/work.h"
 #include "segre/experiment/load_run.h"

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <map>
 
+#include "segre/core/clock.h"
 #include "segre/core/error.h"
-#include "segre/core/progress.h"
 #include "segre/likelihood/direct.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"

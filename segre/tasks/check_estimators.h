@@ -1,10 +1,10 @@
-#pragma once
+#pragma once  // internal
 
 #include <optional>
 
 #include "segre/core/work.h"
 #include "segre/likelihood/calibration.h"
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
 
 namespace segre {
 

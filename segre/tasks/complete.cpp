@@ -5,9 +5,9 @@
 #include <iomanip>
 
 #include "segre/core/error.h"
-#include "segre/data/missing.h"
+#include "segre/data/label_dictionary.h"
 #include "segre/io/csv.h"
-#include "segre/read/csv_items.h"
+#include "segre/read/csv_rows.h"
 #include "segre/read/readers.h"
 #include "segre/sources/source_kinds.h"
 #include "segre/space/blocks.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "segre/core/error.h"
-#include "segre/flow/shared_rows.h"
+#include "segre/flow/row_blocks.h"
 
 namespace segre {
 namespace {

@@ -1,9 +1,9 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/core/work.h"
 #include "segre/eval/convergence.h"
 #include "segre/experiment/load_run.h"
-#include "segre/likelihood/summary.h"
+#include "segre/likelihood/scores.h"
 
 namespace segre {
 

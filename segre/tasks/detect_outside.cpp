@@ -58,7 +58,7 @@ ScoreOptions by_variable(ScoreOptions options) {
 }
 
 // The items with the highest recommended score, the first of their scores.
-OddestItems oddest_of(const ScoredItems& items, const Scorer& by_cell, int64_t count, Ranks& ranks) {
+OddestItems oddest_of(const ExaminedItems& items, const Scorer& by_cell, int64_t count, Ranks& ranks) {
   const auto rows = items.scores.front().values.argsort(/*dim=*/int64_t{0}, /*descending=*/true).slice(0, 0, count);
   ranks.broadcast(rows);  // other processors may round scores differently, but all must share the same items
   const auto labels = items.labels.index_select(0, rows);
@@ -78,10 +78,10 @@ OutsideReport detect_outside(const LoadedRun& run, const std::string& name, cons
   const auto calibration = train->items({options.score.seed, Purpose::calibration_rows}, 0, n_calibration);
 
   const Scorer bound(run, options.score);
-  const OutsideScores scores(space, count_training_labels(*train), calibration,
-                             -bound(calibration, called(callbacks, "calibrate")).all().log_p);
+  const OutsideDetector scores(space, count_training_labels(*train), calibration,
+                               -bound(calibration, called(callbacks, "calibrate")).all().log_p);
   std::string bound_name;
-  const auto score = [&](const std::string& source, const char* what, const Chosen& items) -> ScoredItems {
+  const auto score = [&](const std::string& source, const char* what, const Chosen& items) -> ExaminedItems {
     const ScoredData scored = bound(items.labels, called(callbacks, what));
     bound_name = scored.scores.describe();
     const ItemScores found = scored.all();

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "segre/core/clock.h"
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
-#include "segre/core/progress.h"
-#include "segre/data/shuffle.h"
-#include "segre/sample/draw.h"
+#include "segre/data/split.h"
+#include "segre/flow/draw.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/training_items.h"
 

@@ -6,7 +6,7 @@
 
 #include "segre/core/error.h"
 #include "segre/io/csv.h"
-#include "segre/read/csv_items.h"
+#include "segre/read/csv_rows.h"
 #include "segre/read/readers.h"
 #include "segre/sources/source_kinds.h"
 #include "segre/tasks/complete_items.h"

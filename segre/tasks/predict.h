@@ -5,7 +5,7 @@
 #include "segre/core/work.h"
 #include "segre/data/source_name.h"
 #include "segre/experiment/load_run.h"
-#include "segre/likelihood/summary.h"
+#include "segre/likelihood/scores.h"
 
 namespace segre {
 

@@ -2,6 +2,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
+#include "segre/data/label_counts.h"
 #include "segre/data/split.h"
 #include "segre/likelihood/score_each.h"
 #include "segre/ood/label_surprise.h"
@@ -36,8 +37,8 @@ std::string account_of(const torch::Tensor& spent, const torch::Tensor& error, d
       largest > wanted ? concat("; the target was ", wanted, "; request more evaluations to get closer") : "");
 }
 
-EachScores bound_of(const OutlierOptions& options, const LoadedRun& run, const torch::Tensor& labels, double error,
-                    const WorkCallbacks& callbacks) {
+ReachedEach bound_of(const OutlierOptions& options, const LoadedRun& run, const torch::Tensor& labels, double error,
+                     const WorkCallbacks& callbacks) {
   const FreeOptions free{
       .times = options.times > 0 ? std::min(options.times, kFirstSurpriseTimes) : kFirstSurpriseTimes,
       .seed = options.seed};
@@ -53,7 +54,7 @@ Found score_table(const OutlierOptions& options, const LoadedRun& run, const tor
   const auto surprise =
       label_surprise(flow_of(run.model), counts, labels, surprise_options, callbacks.for_work("scoring"));
   const auto odd = largest(run.model.space(), surprise);
-  const EachScores bound = bound_of(options, run, labels, std::max(wanted, kNatsBesideError), callbacks);
+  const ReachedEach bound = bound_of(options, run, labels, std::max(wanted, kNatsBesideError), callbacks);
   return {odd.value,           odd.std_error,          odd.variable,
           -bound.scores.log_p, bound.scores.std_error, account_of(surprise.spent, odd.std_error, wanted)};
 }
@@ -62,10 +63,10 @@ Found score_table(const OutlierOptions& options, const LoadedRun& run, const tor
 Found score_others(const OutlierOptions& options, const LoadedRun& run, const torch::Tensor& counts,
                    const torch::Tensor& labels, const torch::Tensor& training, const WorkCallbacks& callbacks) {
   const double wanted = options.error > 0.0 ? options.error : kOtherError;
-  const EachScores bound = bound_of(options, run, labels, wanted, callbacks);
+  const ReachedEach bound = bound_of(options, run, labels, wanted, callbacks);
   const auto nats = -bound.scores.log_p;
-  const OutsideScores scores(run.model.space(), counts, labels.index_select(0, training),
-                             nats.index_select(0, training));
+  const OutsideDetector scores(run.model.space(), counts, labels.index_select(0, training),
+                               nats.index_select(0, training));
   return {scores(labels, nats).front().values,
           scores.recommended_error(nats, bound.scores.std_error),
           {},
@@ -141,7 +142,7 @@ RankedRows rank_outliers(const LoadedRun& run, const DataSource& source, const D
                   .variable = found.variable.defined() ? of(found.variable) : torch::Tensor(),
                   .nats = of(found.nats),
                   .nats_error = of(found.nats_error),
-                  .independent = simple_models(space, counts)[0].of(labels)},
+                  .independent = independent_nats(space, counts, labels)},
                  concat(found.account, "; percentiles are among ", calibration.size(0),
                         options.held_out.defined() ? " held-out items" : " training items")};
   out.rows.file_rows = file_rows_of(source, N);

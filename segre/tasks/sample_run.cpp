@@ -1,6 +1,6 @@
 #include "segre/tasks/sample_run.h"
 
-#include "segre/core/progress.h"
+#include "segre/core/clock.h"
 #include "segre/eval/total_variation.h"
 #include "segre/tasks/given.h"
 #include "segre/tasks/known_joint.h"

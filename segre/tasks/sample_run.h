@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "segre/experiment/load_run.h"
-#include "segre/sample/draw.h"
+#include "segre/flow/draw.h"
 
 namespace segre {
 

@@ -5,8 +5,8 @@
 
 #include "segre/core/error.h"
 #include "segre/eval/total_variation.h"
+#include "segre/flow/draw.h"
 #include "segre/io/csv.h"
-#include "segre/sample/draw.h"
 #include "segre/tasks/given.h"
 
 namespace segre {

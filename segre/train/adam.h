@@ -1,10 +1,10 @@
-#pragma once
+#pragma once  // internal
 
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "segre/io/safetensors.h"
+#include "segre/core/torch.h"
 #include "segre/kernels/adam_kernel.h"
 
 namespace segre {

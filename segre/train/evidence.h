@@ -1,8 +1,8 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/config/schema.h"
-#include "segre/state/known.h"
-#include "segre/state/patterns.h"
+#include "segre/path/patterns.h"
+#include "segre/path/state.h"
 #include "segre/train/time_law.h"
 
 namespace segre {

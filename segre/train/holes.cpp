@@ -1,8 +1,8 @@
 #include "segre/train/holes.h"
 
-#include "segre/simplex/lift.h"
+#include "segre/path/fill.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
-#include "segre/state/fill.h"
 
 namespace segre {
 namespace {

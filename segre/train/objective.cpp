@@ -3,11 +3,9 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "segre/core/error.h"
-#include "segre/simplex/lift.h"
-#include "segre/simplex/replicator.h"
-#include "segre/simplex/tangent.h"
+#include "segre/path/known_rows.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
-#include "segre/state/known_rows.h"
 
 namespace segre {
 namespace {

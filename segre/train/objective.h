@@ -1,4 +1,4 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/model/model.h"
 #include "segre/path/path_sample.h"

@@ -1,7 +1,6 @@
-#pragma once
+#pragma once  // internal
 
 #include "segre/core/rng.h"
-#include "segre/io/safetensors.h"
 #include "segre/path/path.h"
 #include "segre/path/time_density.h"
 

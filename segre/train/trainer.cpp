@@ -7,7 +7,7 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
-#include "segre/core/side_work.h"
+#include "segre/core/streams.h"
 #include "segre/space/check_labels.h"
 #include "segre/train/device_exchange.h"
 #include "segre/train/parameter_exchange.h"

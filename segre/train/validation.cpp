@@ -6,7 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/core/one_thread.h"
 #include "segre/core/parallel.h"
-#include "segre/data/shuffle.h"
+#include "segre/data/split.h"
 
 namespace segre {
 namespace {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <thread>
 
-#include "segre/core/progress.h"
+#include "segre/core/clock.h"
 #include "segre/io/files.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"

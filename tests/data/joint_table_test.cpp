@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "segre/data/source.h"
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
 #include "segre/path/e_geodesic.h"
 #include "segre/read/readers.h"
 #include "tests/support/messages.h"

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "segre/net/label_bias.h"
+#include <cmath>
+
+#include "segre/net/layers.h"
 #include "segre/net/mixture_fit.h"
 #include "segre/net/tree_fit.h"
-#include "tests/support/support.h"
+#include "tests/support/reference.h"
 
 namespace segre::label_counts_test {
 namespace {
@@ -59,6 +61,16 @@ TEST(LabelCounts, ASourceWithoutEndIsCountedAsFarAsAsked) {
   std::vector<int64_t> counts;
   for_some_items(*source, 1000, 300, [&](const torch::Tensor& labels) { counts.push_back(labels.size(0)); });
   EXPECT_EQ(counts, (std::vector<int64_t>{300, 300, 300, 100}));
+}
+
+TEST(LabelCounts, IndependentVariablesHaveTheSharesOfTheirLabelsWithHalfACountAdded) {
+  const Space space = test::space_of({2, 3});
+  const auto counts = torch::tensor({3, 1, 0, 2, 2}, torch::kInt64);
+  const auto labels = torch::tensor({0, 1, 1, 0, 1, -1}, torch::kInt64).view({3, 2});
+  const auto nats = independent_nats(space, counts, labels);
+  EXPECT_NEAR(nats[0].item<double>(), -std::log(3.5 / 5.0) - std::log(2.5 / 5.5), 1e-14);
+  EXPECT_NEAR(nats[1].item<double>(), -std::log(1.5 / 5.0) - std::log(0.5 / 5.5), 1e-14) << "never seen";
+  EXPECT_NEAR(nats[2].item<double>(), -std::log(1.5 / 5.0), 1e-14) << "an unknown label counts nothing";
 }
 
 TEST(LabelCounts, NetworksStartFromTheWholeOfASortedFile) {

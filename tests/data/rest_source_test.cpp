@@ -1,6 +1,5 @@
-#include "segre/data/rest_source.h"
-
 #include "segre/data/split.h"
+
 #include "segre/io/mapped_rows.h"
 #include "tests/support/datasets.h"
 #include "tests/support/mapped.h"

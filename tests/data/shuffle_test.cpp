@@ -1,4 +1,4 @@
-#include "segre/data/shuffle.h"
+#include "segre/data/split.h"
 
 #include <gtest/gtest.h>
 

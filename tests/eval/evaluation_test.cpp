@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "segre/eval/metric_text.h"
-#include "segre/generate/toys.h"
+#include "segre/sources/toys.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 

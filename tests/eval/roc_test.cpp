@@ -150,9 +150,9 @@ TEST(AurocCorrelation, IsDeLongsCovarianceOverTheTwoErrors) {
     return out;
   };
   const Scores x = normals(30, 11, 0.0), y = normals(25, 12, 0.7);
-  const ScoredSets a{x, y}, b{noisy(x, 13), noisy(y, 14)};
+  const RocSamples a{x, y}, b{noisy(x, 13), noisy(y, 14)};
   // From the definition, over all pairs: cov = S10/m + S01/n.
-  const auto covariance = [](const ScoredSets& p, const ScoredSets& q) {
+  const auto covariance = [](const RocSamples& p, const RocSamples& q) {
     const double p_auroc = brute_force(p.inside, p.outside).auroc, q_auroc = brute_force(q.inside, q.outside).auroc;
     double total = 0.0;
     for (size_t i = 0; i < p.inside.size(); ++i) {

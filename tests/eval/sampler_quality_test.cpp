@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "segre/eval/sampler_knee.h"
 #include "tests/support/reference.h"
 #include "tests/support/samplers.h"
 #include "tests/support/threads.h"

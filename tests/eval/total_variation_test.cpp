@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "segre/generate/toys.h"
+#include "segre/sources/toys.h"
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"
 

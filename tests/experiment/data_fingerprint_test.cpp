@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "segre/core/sha256.h"
-#include "segre/generate/toys.h"
+#include "segre/io/sha256.h"
 #include "segre/sources/source_kinds.h"
+#include "segre/sources/toys.h"
 #include "tests/support/datasets.h"
 
 namespace segre::data_fingerprint_test {

@@ -3,8 +3,9 @@
 #include <cstdlib>
 #include <map>
 
+#include "segre/flow/sampler.h"
 #include "segre/io/csv.h"
-#include "segre/sample/sampler.h"
+#include "segre/io/files.h"
 #include "segre/tasks/score.h"
 #include "tests/support/support.h"
 

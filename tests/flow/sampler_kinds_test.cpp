@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
 #include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"

@@ -1,4 +1,4 @@
-#include "segre/flow/shared_rows.h"
+#include "segre/flow/row_blocks.h"
 
 #include "tests/support/support.h"
 #include "tests/support/thread_ranks.h"

@@ -1,6 +1,5 @@
-#include "segre/io/append_file.h"
-
 #include "segre/io/files.h"
+
 #include "tests/support/full_disk.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"

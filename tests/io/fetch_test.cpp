@@ -2,9 +2,9 @@
 
 #include "segre/io/fetch.h"
 
-#include "segre/core/sha256.h"
 #include "segre/io/files.h"
 #include "segre/io/lock.h"
+#include "segre/io/sha256.h"
 #include "segre/read/public_data.h"
 #include "tests/support/http_server.h"
 #include "tests/support/messages.h"

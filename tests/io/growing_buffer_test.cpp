@@ -2,7 +2,6 @@
 
 #include <numeric>
 
-#include "segre/io/large_tensor.h"
 #include "segre/io/mapped_rows.h"
 #include "tests/support/mapped.h"
 

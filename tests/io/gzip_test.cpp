@@ -15,14 +15,14 @@ using test::write_text;
 std::string read(const std::string& bytes, const ExpansionLimits& limits = {}) {
   const ScratchFolder folder;
   write_text(folder / "f", bytes);
-  return read_maybe_gzip(folder / "f", limits);
+  return ByteReader(folder / "f", limits).read_rest();
 }
 
 // The message without the file name.
 std::string error_of(const std::string& bytes, const ExpansionLimits& limits = {}) {
   const ScratchFolder folder;
   write_text(folder / "f", bytes);
-  return test::after((folder / "f").string(), input_error([&] { read_maybe_gzip(folder / "f", limits); }));
+  return test::after((folder / "f").string(), input_error([&] { ByteReader(folder / "f", limits).read_rest(); }));
 }
 
 // Text that deflate cannot shrink to nothing: several buffers of it.
@@ -94,9 +94,9 @@ TEST(Gzip, NothingGrowsBeyondTheLargestSize) {
 
 TEST(Gzip, MissingFilesAndFoldersAreNamed) {
   const ScratchFolder folder;
-  EXPECT_EQ(input_error([&] { read_maybe_gzip(folder / "x"); }),
+  EXPECT_EQ(input_error([&] { ByteReader(folder / "x").read_rest(); }),
             (folder / "x").string() + ": cannot be opened (No such file or directory)");
-  EXPECT_EQ(input_error([&] { read_maybe_gzip(folder.path()); }),
+  EXPECT_EQ(input_error([&] { ByteReader(folder.path()).read_rest(); }),
             folder.path().string() + ": is a directory, a file was expected");
 }
 

@@ -209,5 +209,14 @@ TEST(ColumnTokens, WhatTheKernelsDoNotSupportIsRefused_CUDA) {
   EXPECT_THROW(column_logits(of.axis, of.tokens, E.to(torch::kBFloat16), of.bias), Error);
 }
 
+TEST(ColumnTokens, AreFusedOnCudaAlone) {
+  const Space space = test::mixed_space();
+  const int64_t S = space.n_coordinates(), n = space.n_variables();
+  const auto E = torch::zeros({S, 8});
+  const ColumnsSeen seen{torch::zeros({3, S}), torch::zeros({3, S}), torch::zeros({3, n})};
+  EXPECT_FALSE(fuses_column_tokens(space, seen, {E, E, torch::zeros({1, 8}), torch::zeros({n, 8})}));
+  EXPECT_FALSE(fuses_column_logits(space, torch::zeros({3, n, 8}), E, torch::zeros({S})));
+}
+
 }  // namespace
 }  // namespace segre::kernels::column_tokens_test

@@ -6,13 +6,13 @@
 #include <map>
 
 #include "segre/flow/flow.h"
+#include "segre/flow/sampler.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
 #include "segre/likelihood/order_bound.h"
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
 #include "segre/path/e_geodesic.h"
-#include "segre/sample/sampler.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 #include "tests/support/statistics.h"
 #include "tests/support/support.h"

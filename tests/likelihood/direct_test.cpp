@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "segre/likelihood/summary.h"
+#include "segre/flow/sampler.h"
+#include "segre/likelihood/scores.h"
 #include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
-#include "segre/sample/sampler.h"
 #include "tests/support/reference.h"
 
 namespace segre::direct_test {

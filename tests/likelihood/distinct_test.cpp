@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "segre/likelihood/summary.h"
+#include "segre/likelihood/scores.h"
 #include "tests/support/support.h"
 
 namespace segre::distinct_test {

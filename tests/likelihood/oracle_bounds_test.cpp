@@ -8,7 +8,7 @@
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
 #include "segre/likelihood/proposal.h"
-#include "segre/likelihood/summary.h"
+#include "segre/likelihood/scores.h"
 #include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
 #include "segre/path/ray.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "segre/likelihood/summary.h"
+#include "segre/likelihood/scores.h"
 #include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
 

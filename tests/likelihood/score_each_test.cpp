@@ -16,7 +16,7 @@ struct Setting {
   Flow flow = flow_of(oracle);
   torch::Tensor labels = oracle.table().labelings;
 
-  EachScores score(const EachTarget& target, uint64_t seed = 1) const {
+  ReachedEach score(const EachTarget& target, uint64_t seed = 1) const {
     return score_each(flow, TimeDensity(1.0), {.times = 32, .seed = seed}, labels, target, nullptr);
   }
 };

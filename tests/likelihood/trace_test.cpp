@@ -3,7 +3,7 @@
 #include "segre/experiment/experiment.h"
 #include "segre/likelihood/quadrature.h"
 #include "segre/net/mlp.h"
-#include "segre/simplex/tangent.h"
+#include "segre/path/simplex.h"
 #include "tests/support/reference.h"
 
 namespace segre::trace_test {

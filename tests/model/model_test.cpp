@@ -3,13 +3,12 @@
 #include <cmath>
 
 #include "segre/core/error.h"
+#include "segre/model/joint_oracle.h"
 #include "segre/net/latent_class.h"
 #include "segre/net/mlp.h"
 #include "segre/net/net_kinds.h"
-#include "segre/oracle/joint_oracle.h"
 #include "segre/path/e_geodesic.h"
-#include "segre/simplex/lift.h"
-#include "segre/simplex/tangent.h"
+#include "segre/path/simplex.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 

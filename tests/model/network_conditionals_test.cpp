@@ -3,15 +3,15 @@
 
 #include <limits>
 
+#include "segre/flow/sampler.h"
+#include "segre/model/joint_oracle.h"
 #include "segre/net/latent_class.h"
 #include "segre/net/mlp.h"
 #include "segre/net/net_kinds.h"
 #include "segre/net/residual.h"
 #include "segre/net/transformer.h"
 #include "segre/net/unet.h"
-#include "segre/oracle/joint_oracle.h"
 #include "segre/path/e_geodesic.h"
-#include "segre/sample/sampler.h"
 #include "segre/space/blocks.h"
 #include "segre/train/trainer.h"
 #include "tests/support/support.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "segre/net/field.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 #include "tests/support/support.h"
 

@@ -10,7 +10,7 @@
 #include "segre/net/residual.h"
 #include "segre/net/transformer.h"
 #include "segre/net/unet.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "segre/net/net_kinds.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "tests/support/reference.h"
 
 namespace segre::latent_class_test {

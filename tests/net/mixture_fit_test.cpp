@@ -2,7 +2,7 @@
 
 #include "segre/core/rng.h"
 #include "segre/net/latent_class.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "tests/support/support.h"
 
 namespace segre::mixture_fit_test {

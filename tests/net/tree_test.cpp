@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "segre/net/tree_fit.h"
-#include "segre/simplex/lift.h"
+#include "segre/path/simplex.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 #include "tests/support/statistics.h"

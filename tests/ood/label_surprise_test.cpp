@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "segre/data/label_counts.h"
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
 #include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "segre/data/label_counts.h"
-#include "segre/io/deflate.h"
+#include "segre/io/gzip.h"
 #include "tests/support/datasets.h"
 #include "tests/support/reference.h"
 

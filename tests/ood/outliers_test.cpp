@@ -57,10 +57,6 @@ TEST(Outliers, AColumnOfTheTableKeepsItsNameAndOursIsChanged) {
             "nats_error,independent,outside,score,segre_score");
 }
 
-TEST(Outliers, CharactersAreAlignedNotBytes) {
-  EXPECT_EQ(aligned({{"a", "town"}, {{"Zoë", "Łódź"}, {"x", "Ulm"}}}), "a    town\nZoë  Łódź\nx     Ulm\n");
-}
-
 TEST(Outliers, TheTableHasTheFirstRowsWithTheirOddLabelsAndRarestPairs) {
   auto rows = three_rows({0.1, 0.125, 0.1});
   EXPECT_EQ(aligned(outliers_table(rows, 2)),

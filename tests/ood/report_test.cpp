@@ -17,16 +17,16 @@ OutsideReport made_up(const Space& space, int64_t count) {
   const auto counts = torch::ones({space.n_coordinates()}, torch::kInt64);
   const auto nats = [&](double mean, uint64_t seed) { return mean + test::noise({count}, seed); };
   const auto train = test::some_labels(space, count, 1);
-  const OutsideScores scores(space, counts, train, nats(10.0, 2));
+  const OutsideDetector scores(space, counts, train, nats(10.0, 2));
   const auto set = [&](const char* source, double mean, uint64_t seed) {
     const auto labels = test::some_labels(space, count, seed);
     const auto own = nats(mean, seed);
-    return ScoredItems{source,
-                       5 * torch::arange(count),
-                       labels,
-                       own,
-                       0.1 * torch::ones({count}, torch::kFloat64),
-                       scores(labels, own)};
+    return ExaminedItems{source,
+                         5 * torch::arange(count),
+                         labels,
+                         own,
+                         0.1 * torch::ones({count}, torch::kFloat64),
+                         scores(labels, own)};
   };
   OutsideReport report{space, "runs/x", set("a&b", 10.0, 3), set("other", 20.0, 4), {}, scores.how_recommended()};
   report.results = compare(report.inside.scores, report.outside.scores);
@@ -67,7 +67,7 @@ TEST(OutsideReport, TheTableHasALineForEveryScore) {
   EXPECT_EQ(rows[0].fields,
             (std::vector<std::string>{"score", "family", "auroc", "low", "high", "auroc_reversed", "fpr95", "fpr95_low",
                                       "fpr95_high", "lead", "lead_low", "lead_high", "name"}));
-  const ScoreResult& last = report.results.back();
+  const Separation& last = report.results.back();
   EXPECT_NEAR(std::stod(rows.back().fields[8]), last.roc.fpr95_high, 1e-8);
   EXPECT_NEAR(std::stod(rows.back().fields[10]), last.lead.low, 1e-8);
   EXPECT_EQ(rows.back().fields[12], last.name);
@@ -101,8 +101,8 @@ TEST(OutsideReport, ATableHasNoPictures) {
 }
 
 TEST(OutsideReport, HistogramsHaveAllItemsOnCommonBins) {
-  const Score inside{"x", "x", ScoreFamily::bound, torch::tensor({0.0, 0.1, 3.0}, torch::kFloat64)};
-  const Score outside{"x", "x", ScoreFamily::bound, torch::tensor({6.0, 5.75}, torch::kFloat64)};
+  const OutsideScore inside{"x", "x", OutsideScore::Family::bound, torch::tensor({0.0, 0.1, 3.0}, torch::kFloat64)};
+  const OutsideScore outside{"x", "x", OutsideScore::Family::bound, torch::tensor({6.0, 5.75}, torch::kFloat64)};
   const Figure figure = score_histogram(inside, outside);
   EXPECT_EQ(figure.traces[0]["x"], figure.traces[1]["x"]);
   double sum = 0.0;
@@ -115,20 +115,13 @@ TEST(OutsideReport, HistogramsHaveAllItemsOnCommonBins) {
 
 TEST(OutsideTable, IsAlignedAndShowsWhatPointsBackwards) {
   const TextTable table =
-      auroc_table({{"k", "short", ScoreFamily::baseline, {0.137, 0.1, 0.2, 0.5, 0.41, 0.6}, {}},
-                   {"l", "a longer name", ScoreFamily::ratio, {0.99, 0.98, 1.0, 0.01, 0, 0.02}, {}}});
+      auroc_table({{"k", "short", OutsideScore::Family::baseline, {0.137, 0.1, 0.2, 0.5, 0.41, 0.6}, {}},
+                   {"l", "a longer name", OutsideScore::Family::ratio, {0.99, 0.98, 1.0, 0.01, 0, 0.02}, {}}});
   EXPECT_EQ(table.rows[0][2], "0.1370 (0.8630 reversed)");
   EXPECT_EQ(aligned(table),
             "score            family                     AUROC      95% interval       FPR at 95% recall\n"
             "short          baseline  0.1370 (0.8630 reversed)  0.1000 to 0.2000  0.500 (0.410 to 0.600)\n"
             "a longer name     ratio                    0.9900  0.9800 to 1.0000  0.010 (0.000 to 0.020)\n");
-}
-
-TEST(OutsideTable, WordsInTheLastColumnStandToTheLeft) {
-  EXPECT_EQ(aligned({{"rank", "score", "why"}, {{"1", "2.50", "a b c"}, {"10", "12.25", "d"}}, /*words_last=*/true}),
-            "rank  score  why\n"
-            "1      2.50  a b c\n"
-            "10    12.25  d\n");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "segre/path/e_geodesic.h"
-#include "segre/simplex/tangent.h"
+#include "segre/path/simplex.h"
 #include "tests/support/reference.h"
 
 namespace segre::path_sample_test {

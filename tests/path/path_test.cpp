@@ -5,8 +5,7 @@
 
 #include "segre/path/e_geodesic.h"
 #include "segre/path/ray.h"
-#include "segre/simplex/lift.h"
-#include "segre/simplex/tangent.h"
+#include "segre/path/simplex.h"
 #include "tests/support/reference.h"
 
 namespace segre::path_test {

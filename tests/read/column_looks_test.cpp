@@ -1,6 +1,6 @@
 #include "segre/read/column_looks.h"
 
-#include "segre/data/missing.h"
+#include "segre/data/label_dictionary.h"
 #include "tests/support/support.h"
 
 namespace segre::column_looks_test {

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "segre/generate/toys.h"
 #include "segre/sources/source_kinds.h"
+#include "segre/sources/toys.h"
 #include "tests/support/archives.h"
 #include "tests/support/support.h"
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "segre/core/moment.h"
+#include "segre/space/moment.h"
 #include "tests/support/support.h"
 
 namespace segre::bins_test {

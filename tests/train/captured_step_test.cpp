@@ -4,7 +4,7 @@
 #include <ATen/cuda/Sleep.h>
 #include <c10/cuda/CUDAGuard.h>
 
-#include "segre/core/own_stream.h"
+#include "segre/core/streams.h"
 #include "tests/support/support.h"
 
 namespace segre::captured_step_test {

@@ -5,7 +5,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "segre/kernels/copy_each.h"
-#include "segre/ranks/host_ranks.h"
+#include "segre/ranks/device_ranks.h"
 #include "segre/train/adam.h"
 #include "tests/support/support.h"
 #include "tests/support/thread_ranks.h"

@@ -2,13 +2,13 @@
 
 #include <tuple>
 
+#include "segre/flow/sampler.h"
 #include "segre/net/latent_class.h"
 #include "segre/net/mlp.h"
 #include "segre/net/net_kinds.h"
 #include "segre/net/residual.h"
 #include "segre/net/tree.h"
 #include "segre/path/e_geodesic.h"
-#include "segre/sample/sampler.h"
 #include "segre/train/trainer.h"
 #include "tests/support/support.h"
 #include "tests/support/threads.h"

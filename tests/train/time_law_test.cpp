@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "segre/oracle/joint_oracle.h"
+#include "segre/model/joint_oracle.h"
 #include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
 #include "segre/path/ray.h"
-#include "segre/simplex/tangent.h"
+#include "segre/path/simplex.h"
 #include "segre/space/blocks.h"
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"

@@ -1,6 +1,7 @@
 // Trainer: a step is a function of its number and the state, for every kind of network and time law.
 
 #include "segre/experiment/experiment.h"
+#include "segre/io/safetensors.h"
 #include "segre/net/latent_class.h"
 #include "segre/net/mlp.h"
 #include "segre/net/net_kinds.h"

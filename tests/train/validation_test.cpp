@@ -1,7 +1,7 @@
 #include "segre/train/validation.h"
 
 #include <cmath>
-#include "segre/data/shuffle.h"
+#include "segre/data/split.h"
 
 #include "segre/net/latent_class.h"
 #include "segre/net/net_kinds.h"

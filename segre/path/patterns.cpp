@@ -1,0 +1,74 @@
+#include "segre/path/patterns.h"
+
+#include "segre/kernels/draw_kernels_parts.h"
+
+namespace segre {
+namespace {
+
+// The CUDA twin, kernels::draw_evidence, reads the same numbers.
+using kernels::detail::kBordersShare;
+using kernels::detail::kCellsShare;
+using kernels::detail::kHalvesShare;
+using kernels::detail::Number;
+using enum kernels::detail::Number;
+static_assert(KnownPatterns::kNumbers == kPatternNumbers);
+
+torch::Tensor number(const torch::Tensor& shape, Number which) { return shape.select(1, which).unsqueeze(1); }
+
+// Whether u is in [from, to).
+torch::Tensor between(const torch::Tensor& u, double from, double to) { return (u >= from).logical_and(u < to); }
+
+// An interval of [0, length) with random ends in whole numbers, never empty: {from, to}.
+std::pair<torch::Tensor, torch::Tensor> interval(const torch::Tensor& a, const torch::Tensor& b, int64_t length) {
+  const auto one = ((static_cast<double>(length) + 1.0) * a).floor();
+  const auto other = (static_cast<double>(length) * b).floor();
+  const auto second = torch::where(other >= one, other + 1.0, other);
+  return {torch::minimum(one, second), torch::maximum(one, second)};
+}
+
+}  // namespace
+
+KnownPatterns::KnownPatterns(const Space& space, torch::Device device) : layout_(space.layout()) {
+  if (layout_ == Layout::image) height_ = space.shape()[0];
+  width_ = layout_ == Layout::image ? space.shape()[1] : space.n_variables();
+  const auto place = torch::arange(space.n_variables(), torch::kFloat32);
+  row_ = place.div(static_cast<double>(width_), "floor").to(device);
+  column_ = place.remainder(static_cast<double>(width_)).to(device);
+}
+
+// A rectangle, half or border per item; a sequence is an image of one row.
+torch::Tensor KnownPatterns::boxes(const torch::Tensor& shape) const {
+  auto [top, bottom] = interval(number(shape, kTop), number(shape, kBottom), height_);
+  auto [left, right] = interval(number(shape, kLeft), number(shape, kRight), width_);
+  if (layout_ == Layout::image) {
+    const auto H = torch::full_like(top, static_cast<double>(height_));
+    const auto W = torch::full_like(top, static_cast<double>(width_));
+    const auto zero = torch::zeros_like(top);
+    // The kind's number, rescaled to [0, 1) among those that are not cells.
+    const auto kind = (number(shape, kKind) - kCellsShare) / (1.0 - kCellsShare);
+    const auto half = kind < kHalvesShare;
+    const auto side = number(shape, kSide);
+    const auto rows = half.logical_and(between(side, 0.0, 0.5));
+    const auto columns = half.logical_and(side >= 0.5);
+    top = torch::where(half, zero, top);
+    bottom = torch::where(rows, (H * number(shape, kBottom)).floor() + 1.0, torch::where(columns, H, bottom));
+    left = torch::where(half, zero, left);
+    right = torch::where(columns, (W * number(shape, kRight)).floor() + 1.0, torch::where(rows, W, right));
+    const auto border = between(kind, kHalvesShare, kHalvesShare + kBordersShare);
+    const auto margin = (torch::minimum(H, W) / 2.0 * number(shape, kTop)).floor();
+    top = torch::where(border, margin, top);
+    bottom = torch::where(border, H - margin, bottom);
+    left = torch::where(border, margin, left);
+    right = torch::where(border, W - margin, right);
+  }
+  return (row_ >= top).logical_and(row_ < bottom).logical_and(column_ >= left).logical_and(column_ < right);
+}
+
+torch::Tensor KnownPatterns::operator()(const torch::Tensor& shape, const torch::Tensor& cells) const {
+  const auto some = cells < number(shape, kShare);
+  if (layout_ == Layout::table) return some;
+  const auto inside = boxes(shape) == (number(shape, kInside) < 0.5);
+  return torch::where(number(shape, kKind) < kCellsShare, some, inside);
+}
+
+}  // namespace segre
