@@ -10,9 +10,9 @@
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
 #include "segre/core/progress.h"
-#include "segre/experiment/resolve.h"
-#include "segre/experiment/train_display.h"
 #include "segre/io/output.h"
+#include "segre/runs/resolve.h"
+#include "segre/runs/train_display.h"
 #include "segre/sources/source_kinds.h"
 
 namespace segre::cli {

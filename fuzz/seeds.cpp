@@ -8,12 +8,12 @@
 
 #include "fuzz/samples.h"
 #include "segre/core/error.h"
-#include "segre/experiment/run_directory.h"
 #include "segre/io/files.h"
 #include "segre/io/png.h"
 #include "segre/net/latent_class.h"
 #include "segre/net/mlp.h"
 #include "segre/net/unet.h"
+#include "segre/runs/run_directory.h"
 #include "tests/support/archives.h"
 
 namespace {

@@ -205,21 +205,23 @@
 #include "segre/ood/tables.h"
 #include "segre/ood/verdict.h"
 
-// gives: Experiment (a config), RunDirectory, load_run, train_run, TrainDisplay, plan_scaling
-#include "segre/experiment/checkpoint.h"
-#include "segre/experiment/custom_field.h"
-#include "segre/experiment/data_fingerprint.h"
-#include "segre/experiment/experiment.h"
-#include "segre/experiment/load_run.h"
-#include "segre/experiment/machine.h"
-#include "segre/experiment/recipe.h"
-#include "segre/experiment/resolve.h"
-#include "segre/experiment/run_directory.h"
-#include "segre/experiment/run_files.h"
-#include "segre/experiment/scaling_plan.h"
-#include "segre/experiment/train_callbacks.h"
-#include "segre/experiment/train_display.h"
-#include "segre/experiment/train_run.h"
+// gives: Experiment (a config with the options of every stage), recipe_for, CustomField, plan_scaling
+#include "segre/recipes/custom_field.h"
+#include "segre/recipes/experiment.h"
+#include "segre/recipes/machine.h"
+#include "segre/recipes/recipe.h"
+#include "segre/recipes/scaling_plan.h"
+
+// gives: RunDirectory, load_run, train_run, TrainDisplay
+#include "segre/runs/checkpoint.h"
+#include "segre/runs/data_fingerprint.h"
+#include "segre/runs/load_run.h"
+#include "segre/runs/resolve.h"
+#include "segre/runs/run_directory.h"
+#include "segre/runs/run_files.h"
+#include "segre/runs/train_callbacks.h"
+#include "segre/runs/train_display.h"
+#include "segre/runs/train_run.h"
 
 // gives: what the commands do: score, sample, evaluate, detect, rank, compare, check
 #include "segre/tasks/check_conditionals.h"

@@ -1,6 +1,6 @@
 // Trained models: training, loading, and the tasks of the command line.
 
-#include "segre/experiment/load_run.h"
+#include "segre/runs/load_run.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -14,9 +14,9 @@
 #include "labels.h"
 #include "segre/core/device.h"
 #include "segre/core/progress.h"
-#include "segre/experiment/resolve.h"
-#include "segre/experiment/train_display.h"
 #include "segre/ood/outliers.h"
+#include "segre/runs/resolve.h"
+#include "segre/runs/train_display.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"

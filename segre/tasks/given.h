@@ -1,6 +1,6 @@
 #pragma once
 
-#include "segre/experiment/load_run.h"
+#include "segre/runs/load_run.h"
 
 namespace segre {
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "segre/experiment/load_run.h"
+#include "segre/runs/load_run.h"
 #include "segre/sample/draw.h"
 
 namespace segre {

@@ -1,8 +1,8 @@
 #include "segre/likelihood/trace.h"
 
-#include "segre/experiment/experiment.h"
 #include "segre/likelihood/quadrature.h"
 #include "segre/net/mlp.h"
+#include "segre/recipes/experiment.h"
 #include "segre/simplex/tangent.h"
 #include "tests/support/reference.h"
 

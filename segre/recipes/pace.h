@@ -1,0 +1,33 @@
+#pragma once  // internal
+
+#include <algorithm>
+
+#include "segre/recipes/experiment.h"
+
+namespace segre {
+
+/// Duration of training steps on a device: seconds = step + batch * item.
+struct Pace {
+  double step = 0.0;
+  double item = 0.0;
+
+  double seconds(int64_t batch) const { return step + static_cast<double>(batch) * item; }
+  /// Number of steps that fit into `time`.
+  int64_t steps_within(double time, int64_t batch) const {
+    return static_cast<int64_t>(std::clamp(time / std::max(1e-9, seconds(batch)), 0.0, 1e12));
+  }
+};
+
+/// How long to measure the pace under a time limit: a small part of it, but long enough to separate items from
+/// overhead.
+inline double probe_seconds(double limit) { return std::clamp(0.02 * limit, 0.25, 1.0); }
+
+/// Whether the network is counted from the data before the first step (Field::fit), not trained.
+bool is_counted(const Experiment& experiment);
+
+/// Measures the pace with a few steps on throw-away weights, in about `patience` seconds (at least two steps). Takes
+/// items from the source as training would.
+Pace measure_pace(const Experiment& experiment, const DataSource& source, torch::Device device, double patience,
+                  const CustomField& custom = {});
+
+}  // namespace segre
