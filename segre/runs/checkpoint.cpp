@@ -6,6 +6,7 @@
 #include "segre/core/json_number.h"
 #include "segre/core/version.h"
 #include "segre/io/json_file.h"
+#include "segre/train/state_names.h"
 
 namespace segre {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kFormat = 1;
-const char* const kStepTensor = "adam.step";
-const char* const kWindowTensor = "metrics.window";  // losses not yet logged to metrics, see TrainLoop
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -69,8 +68,8 @@ NamedTensors read_tensors(const CheckpointDescription& description, const NamedT
   const fs::path path = description.tensors_file();
   const std::string file = path.string();
   auto state = reading(path, [&] { return read_safetensors(path); });
-  if (required.contains(kStepTensor) && !state.contains(kStepTensor))
-    fail_input(file, ": the checkpoint has no tensor ", kStepTensor,
+  if (required.contains(state_names::kStep) && !state.contains(state_names::kStep))
+    fail_input(file, ": the checkpoint has no tensor ", state_names::kStep,
                "; an exported model can be sampled, but not trained further");
   for (const auto& [name, like] : required)
     if (!state.contains(name)) fail_input(file, ": the checkpoint has no tensor ", name);
@@ -81,7 +80,8 @@ NamedTensors read_tensors(const CheckpointDescription& description, const NamedT
       fail_input(file, ": tensor ", name, " does not belong to the model that model.json describes");
     check_tensor(file, name, tensor, must != required.end() ? must->second : may->second);
   }
-  if (const auto at = state.find(kStepTensor); at != state.end() && at->second.item<int64_t>() != description.step)
+  if (const auto at = state.find(state_names::kStep);
+      at != state.end() && at->second.item<int64_t>() != description.step)
     fail_input(file, ": holds the weights after step ", at->second.item<int64_t>(), ", model.json is of step ",
                description.step);
   return state;
@@ -89,11 +89,13 @@ NamedTensors read_tensors(const CheckpointDescription& description, const NamedT
 
 // Tensors with the shapes of those that training keeps in addition to the weights in use.
 NamedTensors training_tensors(const Field& field) {
-  NamedTensors like{{kStepTensor, torch::empty({}, torch::kInt64)},
-                    {kWindowTensor, torch::empty({2}, torch::kFloat64)}};
+  NamedTensors like{{state_names::kStep, torch::empty({}, torch::kInt64)},
+                    {state_names::kLossWindow, torch::empty({2}, torch::kFloat64)}};
   for (const auto& name : TimeLaw::state_names()) like[name] = torch::empty({TimeLaw::kBins}, torch::kFloat64);
   for (const auto& [name, weight] : field.parameters())
-    for (const char* prefix : {"weights.", "ema.", "adam.m.", "adam.v."}) like[prefix + name] = weight;
+    for (const char* prefix :
+         {state_names::kWeights, state_names::kAverages, state_names::kMeans, state_names::kSquares})
+      like[prefix + name] = weight;
   return like;
 }
 
@@ -130,11 +132,8 @@ Model make_model(const CheckpointDescription& description, torch::Device device,
 }
 
 NamedTensors read_weights(const CheckpointDescription& description, const Field& field) {
-  const std::string prefix = description.experiment.train.adam.ema > 0.0 ? "ema." : "weights.";
-  NamedTensors required;
-  for (const auto& [name, weight] : field.parameters()) required[prefix + name] = weight;
-  for (const auto& [name, buffer] : field.buffers()) required["buffers." + name] = buffer;
-  auto state = read_tensors(description, required, training_tensors(field));
+  auto state = read_tensors(description, named_weights(field, description.experiment.train.adam.ema > 0.0),
+                            training_tensors(field));
   // A law of times is two tensors. Models exported by early releases have none and use the uniform law.
   const auto& law = TimeLaw::state_names();
   for (const auto& name : law)
@@ -144,7 +143,7 @@ NamedTensors read_weights(const CheckpointDescription& description, const Field&
 }
 
 NamedTensors read_training_state(const CheckpointDescription& description, const NamedTensors& like) {
-  return read_tensors(description, like, {{kWindowTensor, torch::empty({2}, torch::kFloat64)}});
+  return read_tensors(description, like, {{state_names::kLossWindow, torch::empty({2}, torch::kFloat64)}});
 }
 
 }  // namespace segre

@@ -66,10 +66,7 @@ void export_run(const fs::path& from, const fs::path& to, Checkpoint which, cons
   if (RunDirectory(to).latest()) fail_input(to.string(), ": already contains a run; choose another folder");
   const auto [run, trained] = load(from, torch::kCPU, which, NetPrecision::automatic, custom);
   // Sampling reads the averaged weights unless there is no average.
-  NamedTensors state;
-  const std::string prefix = run.experiment.train.adam.ema > 0.0 ? "ema." : "weights.";
-  for (const auto& [name, weight] : run.model.field().parameters()) state[prefix + name] = weight;
-  for (const auto& [name, buffer] : run.model.field().buffers()) state["buffers." + name] = buffer;
+  NamedTensors state = named_weights(run.model.field(), run.experiment.train.adam.ema > 0.0);
   for (const auto& name : TimeLaw::state_names())
     if (const auto at = trained.find(name); at != trained.end()) state[name] = at->second;
   RunDirectory out(to);

@@ -6,6 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/io/files.h"
 #include "segre/report/picture.h"
+#include "segre/train/state_names.h"
 
 namespace segre {
 namespace {
@@ -16,7 +17,6 @@ constexpr int64_t kLogEvery = 50;                     // steps per line of metri
 constexpr int64_t kPictureEvery = 4;                  // validations
 // An evaluation costs a third of an item's training; sampling and validation are allowed half as much again.
 constexpr double kEvaluationShare = 0.5;
-const char* const kWindowName = "metrics.window";
 const char* const kSinceBest = "validations_since_best";
 static_assert(kLogEvery <= Trainer::kLossRing);
 
@@ -63,7 +63,7 @@ TrainLoop::TrainLoop(Experiment& experiment, const RunDirectory& run, Trainer& t
 
 void TrainLoop::load(const NamedTensors& state) {
   if (log_) n_without_best_ = static_cast<int64_t>(log_->latest(kSinceBest).value_or(0.0));
-  const auto at = state.find(kWindowName);
+  const auto at = state.find(state_names::kLossWindow);
   if (at == state.end()) return;
   sum_ = at->second[0].item<double>();
   n_summed_ = static_cast<int64_t>(at->second[1].item<double>());
@@ -232,7 +232,7 @@ void TrainLoop::save() {
 void TrainLoop::write_checkpoint() {
   take_losses();  // detects a non-finite loss before its state is saved
   auto state = trainer_.state();
-  state[kWindowName] = torch::tensor({sum_, static_cast<double>(n_summed_)}, torch::kFloat64);
+  state[state_names::kLossWindow] = torch::tensor({sum_, static_cast<double>(n_summed_)}, torch::kFloat64);
   // Under a time limit the number of steps changes along the way; a killed run resumes with the current one.
   experiment_.train.steps = total();
   if (!is_first()) return;
