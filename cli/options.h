@@ -4,7 +4,7 @@
 
 #include "segre/core/error.h"
 #include "segre/runs/load_run.h"
-#include "segre/runs/resolve.h"
+#include "segre/runs/train_plan.h"
 
 namespace segre::cli {
 

@@ -11,9 +11,7 @@
 #include "segre/core/interrupt.h"
 #include "segre/core/progress.h"
 #include "segre/io/output.h"
-#include "segre/runs/resolve.h"
 #include "segre/runs/train_display.h"
-#include "segre/sources/source_kinds.h"
 
 namespace segre::cli {
 namespace {
@@ -36,31 +34,20 @@ bool resumes(const TrainArguments& arguments, const RunDirectory& run) {
   return arguments.resume == "yes" || (arguments.resume == "auto" && run.latest().has_value());
 }
 
-// What to train: the recipe for the data, or the earlier request of a resumed run, changed by CONFIG and the rest.
-Resolved resolved(const TrainArguments& arguments, bool resume, double max_seconds) {
+Request request_of(const TrainArguments& arguments, const RunDirectory& run, bool resume, double started) {
   Request request{.config = arguments.config,
                   .data = arguments.data,
                   .set = arguments.set,
                   .set_called = "--set",
-                  .tell = print_recipe};
+                  .out = run.path(),
+                  .resume = resume,
+                  .device = parse_device(device_of_rank(arguments.device), "--device"),
+                  .started = started,
+                  .on_reason = print_recipe};
   if (!arguments.seed.empty()) request.set.push_back(concat("seed=", parse_seed(arguments.seed)));
-  const torch::Device device = parse_device(arguments.device, "--device");
-  if (resume) return resolve_resumed(request, RunDirectory(arguments.out));
-  require_data(request);
-  return resolve(request, device, max_seconds);
-}
-
-// The same over ranks: rank 0 chooses, and the others open the same data. Those of a resumed run are opened with it.
-Resolved agreed(Ranks& ranks, const TrainArguments& arguments, bool resume, double max_seconds) {
-  Resolved out{};
-  const auto config = on_first(ranks, [&] {
-    out = resolved(arguments, resume, max_seconds);
-    return schema_of(out.experiment).to_toml(/*with_help=*/false);
-  });
-  if (ranks.is_first()) return out;
-  schema_of(out.experiment).read_text(config, "rank 0");
-  if (!resume) out.source = open_source(out.experiment.data);
-  return out;
+  if (!arguments.max_time.empty()) request.max_seconds = parse_duration("--max-time", arguments.max_time);
+  if (!resume) require_data(request);
+  return request;
 }
 
 // How good the model is, and what to type next.
@@ -79,24 +66,13 @@ void train(const TrainArguments& arguments, const Context& context, const std::s
   const double start = now_seconds();
   std::optional<OutputFolder> out;
   const RunDirectory run(on_first(*ranks, [&] { return out.emplace("--out", arguments.out).path().string(); }));
-  const auto how = on_first(*ranks, [&] {
-    run.lock().reset();  // fails before the data are read if another process writes to the run
-    return std::string(resumes(arguments, run) ? "resume" : "start");
-  });
-  const bool resume = how == "resume";
-  const double max_seconds = arguments.max_time.empty() ? 0.0 : parse_duration("--max-time", arguments.max_time);
-  const auto [experiment, source] = agreed(*ranks, arguments, resume, max_seconds);
+  const auto how = on_first(*ranks, [&] { return std::string(resumes(arguments, run) ? "resume" : "start"); });
+  Request request = request_of(arguments, run, how == "resume", start);
+  request.ranks = ranks;
   TrainDisplay display;
-  TrainRunOptions options{.device = device_of_rank(arguments.device),
-                          .max_seconds = max_seconds,
-                          .started = start,
-                          .resume = resume,
-                          .command = context.command_line,
-                          .source = source,
-                          .callbacks = display.callbacks(),
-                          .ranks = ranks};
-  options.callbacks.signals = true;
-  const TrainResult result = train_run(experiment, run, options);
+  TrainCallbacks callbacks = display.callbacks();
+  callbacks.signals = true;
+  const TrainResult result = train_run(plan_training(request), callbacks, context.command_line);
   display.clear();
   print_result(result, arguments.out, now_seconds() - start);
   if (!result.finished) {

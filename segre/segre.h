@@ -136,6 +136,7 @@
 #include "segre/train/evidence.h"
 #include "segre/train/holes.h"
 #include "segre/train/objective.h"
+#include "segre/train/pace.h"
 #include "segre/train/schedule.h"
 #include "segre/train/time_law.h"
 #include "segre/train/trainer.h"
@@ -211,16 +212,17 @@
 #include "segre/recipes/machine.h"
 #include "segre/recipes/recipe.h"
 #include "segre/recipes/scaling_plan.h"
+#include "segre/recipes/training_data.h"
 
 // gives: RunDirectory, load_run, train_run, TrainDisplay
 #include "segre/runs/checkpoint.h"
 #include "segre/runs/data_fingerprint.h"
 #include "segre/runs/load_run.h"
-#include "segre/runs/resolve.h"
 #include "segre/runs/run_directory.h"
 #include "segre/runs/run_files.h"
 #include "segre/runs/train_callbacks.h"
 #include "segre/runs/train_display.h"
+#include "segre/runs/train_plan.h"
 #include "segre/runs/train_run.h"
 
 // gives: what the commands do: score, sample, evaluate, detect, rank, compare, check

@@ -15,7 +15,6 @@
 #include "segre/core/device.h"
 #include "segre/core/progress.h"
 #include "segre/ood/outliers.h"
-#include "segre/runs/resolve.h"
 #include "segre/runs/train_display.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/complete_items.h"
@@ -50,37 +49,31 @@ struct TrainRequest {
   std::optional<TorchModule> module;  // a network of torch instead of one of ours
 };
 
-Request request_of(const TrainRequest& asked) {
+Request request_of(const TrainRequest& asked, double started) {
   Request request{.config = asked.config,
                   .data = asked.data,
                   .source = asked.source,
-                  .own_network = asked.module.has_value(),
                   .set = asked.set,
                   .set_called = "config",
+                  .out = asked.out,
+                  .resume = asked.resume,
+                  .device = parse_device(asked.device),
+                  .started = started,
                   .stop = interrupted};
-  if (asked.show) request.tell = print_recipe;
+  if (!asked.max_time.empty()) request.max_seconds = parse_duration("max_time", asked.max_time);
+  if (asked.module) request.field = custom_field(*asked.module);
+  if (asked.show) request.on_reason = print_recipe;
   return request;
 }
 
 TrainResult train(const TrainRequest& asked) {
   const double start = now_seconds();
-  const RunDirectory run(asked.out);
-  const double max_seconds = asked.max_time.empty() ? 0.0 : parse_duration("max_time", asked.max_time);
-  const Request request = request_of(asked);
-  const auto device = parse_device(asked.device);
-  const auto [experiment, source] =
-      asked.resume ? resolve_resumed(request, run) : resolve(request, device, max_seconds);
+  TrainPlan plan = plan_training(request_of(asked, start));
   TrainDisplay display;
-  TrainRunOptions options{.device = asked.device,
-                          .max_seconds = max_seconds,
-                          .started = start,
-                          .resume = asked.resume,
-                          .command = "segre.fit",
-                          .source = source};
-  if (asked.show) options.callbacks = display.callbacks();
-  options.callbacks.stop = interrupted;
-  if (asked.module) options.field = custom_field(*asked.module);
-  const TrainResult result = train_run(experiment, run, options);
+  TrainCallbacks callbacks;
+  if (asked.show) callbacks = display.callbacks();
+  callbacks.stop = interrupted;
+  const TrainResult result = train_run(std::move(plan), callbacks, "segre.fit");
   display.clear();
   if (asked.show) print_end(result, asked.called, now_seconds() - start);
   return result;

@@ -7,7 +7,6 @@
 #include "segre/core/progress.h"
 #include "segre/core/work.h"
 #include "segre/likelihood/free_bound.h"
-#include "segre/recipes/training_data.h"
 
 namespace segre {
 namespace {
@@ -58,16 +57,13 @@ Heat run(const Racer& racer, const TrainingData& data, torch::Device device, dou
 
 }  // namespace
 
-std::vector<Heat> race(const std::vector<Racer>& racers, const std::shared_ptr<DataSource>& source,
-                       torch::Device device, double seconds, const std::function<bool()>& stop) {
+std::vector<Heat> race(const std::vector<Racer>& racers, const TrainingData& data, torch::Device device, double seconds,
+                       const std::function<bool()>& stop) {
+  if (!data.held_out.defined()) fail("a race needs held-out items");
   double shares = 0.0;
   for (const Racer& racer : racers) shares += racer.share;
   std::vector<Heat> heats;
-  for (const Racer& racer : racers) {
-    const TrainingData data = open_training_data(racer.experiment, source);
-    if (!data.held_out.defined()) fail("a race needs held-out items");
-    heats.push_back(run(racer, data, device, seconds * racer.share / shares, stop));
-  }
+  for (const Racer& racer : racers) heats.push_back(run(racer, data, device, seconds * racer.share / shares, stop));
   return heats;
 }
 

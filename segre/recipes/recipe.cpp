@@ -77,6 +77,25 @@ void shorten(Experiment& e, const Pace& pace, double seconds) {
   e.train.adam.ema = std::min(e.train.adam.ema, 1.0 - 1.0 / std::max(10.0, 0.1 * steps));
 }
 
+// Whether two experiments compute the same in a step of as many items.
+bool takes_the_same_steps(Experiment a, Experiment b) {
+  for (const auto& found : schema_of(a).differences(schema_of(b)))
+    for (const char* part : {"net.", "model.", "path.", "train."})
+      if (found.key.starts_with(part) && found.key != "train.batch" && found.key != "train.steps") return false;
+  return true;
+}
+
+Choice choose(const RecipeTask& task) {
+  const Space& space = task.source->space();
+  const int64_t n_items = task.source->n_items();
+  if (is_image(space) && (task.kind.empty() || task.kind == "unet")) {
+    if (task.seconds > 0.0) return fit_recipe(task);
+    return {.experiment = changed(recipe_for(space, n_items, task.device), task)};
+  }
+  if (task.kind.empty()) return choose_table_recipe(task);
+  return {.experiment = changed(table_recipe(task.kind, space, n_items, task.device), task)};
+}
+
 }  // namespace
 
 Experiment recipe_for(const Space& space, int64_t n_items, torch::Device device) {
@@ -84,32 +103,38 @@ Experiment recipe_for(const Space& space, int64_t n_items, torch::Device device)
   return table_recipe(table_kind(space, device), space, n_items, device);
 }
 
-Experiment choose_recipe(const RecipeTask& task) {
-  const Space& space = task.source->space();
-  const int64_t n_items = task.source->n_items();
-  if (is_image(space) && (task.kind.empty() || task.kind == "unet"))
-    return task.seconds > 0.0 ? fit_recipe(*task.source, task.device, task.seconds)
-                              : recipe_for(space, n_items, task.device);
-  return task.kind.empty() ? choose_table_recipe(task) : table_recipe(task.kind, space, n_items, task.device);
-}
-
-Experiment fit_recipe(const DataSource& source, torch::Device device, double seconds) {
+Choice fit_recipe(const RecipeTask& task) {
+  const DataSource& source = *task.source;
   const Space& space = source.space();
-  const double patience = probe_seconds(seconds);
+  const double patience = probe_seconds(task.seconds);
   Experiment chosen = image_recipe(space, source.n_items(), kSmallest);
-  Pace pace = measure_pace(chosen, source, device, patience);
+  Pace pace = measure_pace(chosen, source, task.device, patience);
   for (const UNetSize& size : {kSmall, kFull}) {
     const Experiment larger = image_recipe(space, source.n_items(), size);
     // Do not even try a network that is far too large: a single step may take longer than the time left.
     const double least = pace.item * flops_of(larger, space) / flops_of(chosen, space) / kMostEfficient;
-    if (seconds / least < size.items) break;
-    const Pace measured = measure_pace(larger, source, device, patience);
-    if (seconds / measured.item < size.items) break;
+    if (task.seconds / least < size.items) break;
+    const Pace measured = measure_pace(larger, source, task.device, patience);
+    if (task.seconds / measured.item < size.items) break;
     chosen = larger;
     pace = measured;
   }
-  shorten(chosen, pace, seconds);
-  return chosen;
+  shorten(chosen, pace, task.seconds);
+  Choice choice{.experiment = changed(chosen, task)};
+  if (takes_the_same_steps(choice.experiment, chosen)) choice.pace = pace;
+  return choice;
+}
+
+Choice choose_recipe(const RecipeTask& task) {
+  std::vector<std::string> reasons;
+  RecipeTask noted = task;
+  noted.on_reason = [&](const std::string& reason) {
+    reasons.push_back(reason);
+    task.on_reason(reason);
+  };
+  Choice choice = choose(noted);
+  choice.reasons = std::move(reasons);
+  return choice;
 }
 
 }  // namespace segre

@@ -59,84 +59,86 @@ std::string describe(const Heat& heat) {
   return concat(heat.network, " ", plain_digits(heat.nats, 4), " nats (", format_seconds(heat.seconds), ")");
 }
 
-// Whether a transformer sees enough rows in the time to pay off; says so if it does not.
-bool worth_attention(const RecipeTask& task, const Experiment& transformer) {
+// Whether a transformer sees enough rows within the time limit to pay off; gives the reason if it does not.
+bool worth_attention(const RecipeTask& task, const Racer& transformer) {
   constexpr double kPasses = 20.0;      // over the data
   constexpr double kItems = 200'000.0;  // or this many items
   const auto n_items = static_cast<double>(task.source->n_items());
-  const auto batch = static_cast<double>(transformer.train.batch);
-  const Pace pace = measure_pace(transformer, *task.source, task.device, probe_seconds(task.seconds));
-  const double items = batch * task.seconds / pace.seconds(transformer.train.batch);
+  const int64_t batch = transformer.experiment.train.batch;
+  const double items = static_cast<double>(batch) * task.seconds / transformer.pace->seconds(batch);
   if (items >= (n_items == 0.0 ? kItems : std::min(kItems, kPasses * n_items))) return true;
-  task.tell(concat("a transformer would see ", plain_digits(items, 2), " rows in the time, too few: left out"));
+  task.on_reason(concat("a transformer would see ", plain_digits(items, 2), " rows in the time, too few: left out"));
   return false;
 }
 
 // Whether pairs of labels can be counted in a small part of the time, as there are messages along the tree to be sent
-// as well, and the race is not all; says so if they cannot.
+// as well, and the race is not all; gives the reason if they cannot.
 bool counts_pairs(const RecipeTask& task) {
   constexpr double kSecondsPerPair = 1e-7;  // several passes over a table of pairs in float64
   constexpr double kShare = 0.05;
   const int64_t n_labels = task.source->space().n_coordinates();
   const double seconds = kSecondsPerPair * static_cast<double>(n_labels) * static_cast<double>(n_labels);
   if (n_labels <= kMostPaired && seconds <= kShare * task.seconds) return true;
-  task.tell(concat("a Chow-Liu tree of ", n_labels, " labels takes too long: left out"));
+  task.on_reason(concat("a Chow-Liu tree of ", n_labels, " labels takes too long: left out"));
   return false;
 }
 
-// The networks worth trying within the time.
+// The networks worth trying within the time limit.
 std::vector<Racer> racers_for(const RecipeTask& task) {
   constexpr int64_t kFewRows = 5'000;      // simple models may win below
   constexpr double kAttentionShare = 2.0;  // a transformer learns more slowly and ends lower
   const Space& space = task.source->space();
   const int64_t n_items = task.source->n_items();
   const bool few_rows = n_items > 0 && n_items < kFewRows;
-  const auto recipe = [&](const char* kind) {
-    Experiment e = table_recipe(kind, space, n_items, task.device);
-    task.apply(e);
-    return e;
+  const auto racer = [&](const char* kind, double share) {
+    return Racer{changed(table_recipe(kind, space, n_items, task.device), task), share};
   };
   std::vector<Racer> racers;
-  if (space.n_coordinates() <= kMostDense) racers.push_back({recipe("residual")});
-  const Experiment transformer = recipe("transformer");
-  if (racers.empty() || worth_attention(task, transformer)) racers.push_back({transformer, kAttentionShare});
-  if (few_rows) racers.push_back({recipe("latent_class")});
+  if (space.n_coordinates() <= kMostDense) racers.push_back(racer("residual", 1.0));
+  Racer transformer = racer("transformer", kAttentionShare);
+  if (!racers.empty())
+    transformer.pace = measure_pace(transformer.experiment, *task.source, task.device, probe_seconds(task.seconds));
+  if (racers.empty() || worth_attention(task, transformer)) racers.push_back(transformer);
+  if (few_rows) racers.push_back(racer("latent_class", 1.0));
   // A single large network needs no race against the tree if there are many rows.
-  if (racers.size() > 1 && counts_pairs(task)) racers.push_back({recipe("tree"), 0.0});
+  if (racers.size() > 1 && counts_pairs(task)) racers.push_back(racer("tree", 0.0));
   return racers;
 }
 
 // Decides by held-out nats after a part of the time.
-Experiment decide(const RecipeTask& task) {
+Choice decide(const RecipeTask& task) {
   constexpr double kRaceShare = 0.25;
   constexpr double kShortest = 20.0;  // seconds; with less, a race would say little and take too much
-  const double seconds = task.seconds;
   const auto racers = racers_for(task);
   if (racers.size() == 1) {
-    task.tell(describe_net(racers.front().experiment.net) + ", the only one that suits so many rows in the time");
-    return racers.front().experiment;
+    task.on_reason(describe_net(racers.front().experiment.net) + ", the only one that suits so many rows in the time");
+    return {.experiment = racers.front().experiment, .pace = racers.front().pace};
   }
-  const bool validated = open_training_data(racers.front().experiment, task.source).held_out.defined();
-  if (seconds < kShortest || !validated) {
-    const Experiment chosen = recipe_for(task.source->space(), task.source->n_items(), task.device);
-    task.tell(concat(describe_net(chosen.net),
-                     ", without a race: ", validated ? "the time is too short" : "no rows are held out"));
-    return chosen;
+  // The recipes hold out the same rows.
+  Choice choice{.data = open_training_data(racers.front().experiment, task.source)};
+  const bool validated = choice.data->held_out.defined();
+  if (task.seconds < kShortest || !validated) {
+    choice.experiment = changed(recipe_for(task.source->space(), task.source->n_items(), task.device), task);
+    task.on_reason(concat(describe_net(choice.experiment.net),
+                          ", without a race: ", validated ? "the time is too short" : "no rows are held out"));
+    return choice;
   }
-  const auto heats = race(racers, task.source, task.device, kRaceShare * seconds, task.stop);
+  choice.heats = race(racers, *choice.data, task.device, kRaceShare * task.seconds, task.stop);
+  const auto& heats = choice.heats;
   size_t best = 0;
   for (size_t k = 0; k < heats.size(); ++k) {
-    task.tell("race: " + describe(heats[k]));
+    task.on_reason("race: " + describe(heats[k]));
     if (heats[k].nats < heats[best].nats || !std::isfinite(heats[best].nats)) best = k;
   }
-  task.tell(concat(heats[best].network, " is chosen: it has the fewest nats on held-out rows"));
-  return racers[best].experiment;
+  task.on_reason(concat(heats[best].network, " is chosen: it has the fewest nats on held-out rows"));
+  choice.experiment = racers[best].experiment;
+  choice.pace = racers[best].pace;
+  return choice;
 }
 
 // Whether the user's changes leave a model that can be told what is known, as the networks that race need.
 bool fits_evidence(const RecipeTask& task) {
-  Experiment e;
-  task.apply(e);
+  const Experiment e = changed({}, task);
   return e.form == Form::evidence && e.train.objective == Objective::cross_entropy;
 }
 
@@ -182,24 +184,28 @@ std::string table_kind(const Space& space, torch::Device device) {
   return device.is_cpu() && space.n_coordinates() <= kMostDense ? "residual" : "transformer";
 }
 
-Experiment choose_table_recipe(const RecipeTask& task) {
+Choice choose_table_recipe(const RecipeTask& task) {
   const Space& space = task.source->space();
   const int64_t n_items = task.source->n_items();
+  const auto recipe = [&](const std::string& kind) -> Choice {
+    return {.experiment = changed(table_recipe(kind, space, n_items, task.device), task)};
+  };
   if (space.n_variables() <= kFewVariables) {
-    task.tell(concat("a mixture of products, as for all data of at most ", kFewVariables, " variables"));
-    return table_recipe("latent_class", space, n_items, task.device);
+    task.on_reason(concat("a mixture of products, as for all data of at most ", kFewVariables, " variables"));
+    return recipe("latent_class");
   }
   if (!fits_evidence(task)) {
-    task.tell("an MLP: the other networks need model.form = \"evidence\" and train.objective = \"cross_entropy\"");
-    return table_recipe("mlp", space, n_items, task.device);
+    task.on_reason("an MLP: the other networks need model.form = \"evidence\" and train.objective = \"cross_entropy\"");
+    return recipe("mlp");
   }
   if (n_items > 0 && dropout_for(n_items) > kLeastDropout)
-    task.tell(concat("only ", n_items, " rows: dropout ", dropout_for(n_items), ", and up to ",
-                     plain_digits(100.0 * holdout_for(n_items), 2), "% held out"));
+    task.on_reason(concat("only ", n_items, " rows: dropout ", dropout_for(n_items), ", and up to ",
+                          plain_digits(100.0 * holdout_for(n_items), 2), "% held out"));
   if (task.seconds > 0.0) return decide(task);
-  const Experiment chosen = table_recipe(table_kind(space, task.device), space, n_items, task.device);
-  task.tell(concat(describe_net(chosen.net), ", the choice without a time limit (--max-time lets networks race)"));
-  return chosen;
+  Choice choice = recipe(table_kind(space, task.device));
+  task.on_reason(
+      concat(describe_net(choice.experiment.net), ", the choice without a time limit (--max-time lets networks race)"));
+  return choice;
 }
 
 }  // namespace segre

@@ -11,6 +11,6 @@ Experiment table_recipe(const std::string& kind, const Space& space, int64_t n_i
 std::string table_kind(const Space& space, torch::Device device);
 
 /// choose_recipe for tables and sequences if no network was asked for.
-Experiment choose_table_recipe(const RecipeTask& task);
+Choice choose_table_recipe(const RecipeTask& task);
 
 }  // namespace segre

@@ -1,12 +1,11 @@
 #pragma once
 
-#include "segre/ranks/ranks.h"
-#include "segre/runs/run_directory.h"
 #include "segre/runs/train_callbacks.h"
+#include "segre/runs/train_plan.h"
 
 namespace segre {
 
-/// Options of a training that are not in the config.
+/// Options of a training that are not in the config, as in Request.
 struct TrainRunOptions {
   std::string device = "cpu";
   double max_seconds = 0.0;  ///< time limit for everything; 0: none, as many steps as configured
@@ -36,11 +35,15 @@ struct TrainResult {
   std::vector<ValidationPoint> validations{};  ///< made in this call, in order
 };
 
-/// Trains an experiment into a directory (metrics, checkpoints) and reports progress through callbacks. With
-/// max_seconds the schedule follows the clock and finishes in time, including the last validation and checkpoint;
-/// InputError if that is too short for a sensible number of steps. config.toml records the resulting number of steps.
-/// At intervals (watch.every) validates the averaged weights and, for images, draws samples from them. A completed run
-/// is left unchanged, apart from work that a kill left unfinished.
-TrainResult train_run(Experiment experiment, const RunDirectory& run, const TrainRunOptions& options);
+/// Trains as planned into the plan's directory (metrics, checkpoints) and reports progress through callbacks. Under a
+/// time limit the schedule follows the clock and finishes in time, including the last validation and checkpoint;
+/// config.toml records the resulting number of steps. At intervals (watch.every) validates the averaged weights and,
+/// for images, draws samples from them. A completed run is left unchanged, apart from work that a kill left unfinished.
+/// `command` is stored in run.json. Over several ranks all of them call it with their plans; only rank 0 writes, and
+/// only its callbacks are called, but any may ask to stop.
+TrainResult train_run(TrainPlan plan, const TrainCallbacks& callbacks = {}, const std::string& command = {});
+
+/// The same for an experiment whose every key is given.
+TrainResult train_run(const Experiment& experiment, const RunDirectory& run, const TrainRunOptions& options);
 
 }  // namespace segre

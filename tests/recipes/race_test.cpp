@@ -14,7 +14,7 @@ namespace {
 
 // A recipe with a network so small that a step takes no time.
 Racer small_racer(const std::string& kind, const std::shared_ptr<DataSource>& source) {
-  Experiment e = choose_recipe({.source = source, .kind = kind});
+  Experiment e = choose_recipe({.source = source, .kind = kind}).experiment;
   e.net.of<LatentClassOptions>().classes = 8;
   e.net.of<ResidualOptions>() = {.blocks = 1, .width = 32};
   e.net.of<TransformerOptions>() = {.layers = 1, .width = 16, .heads = 2};
@@ -29,7 +29,8 @@ TEST(Race, EveryNetworkIsTrainedForItsShareAndScored) {
   std::vector<Racer> racers;
   for (const std::string kind : {"tree", "latent_class", "residual", "transformer"})
     racers.push_back(small_racer(kind, source));
-  const auto heats = race(racers, source, torch::kCPU, kSeconds);
+  const TrainingData data = open_training_data(racers.front().experiment, source);
+  const auto heats = race(racers, data, torch::kCPU, kSeconds);
   ASSERT_EQ(heats.size(), racers.size());
   double seconds = 0.0;
   for (size_t k = 0; k < heats.size(); ++k) {
@@ -48,7 +49,7 @@ TEST(Race, EveryNetworkIsTrainedForItsShareAndScored) {
 
 TEST(Race, NeedsHeldOutItems) {
   const std::shared_ptr<DataSource> source = make_dataset_source(test::chain_rows(10, 20));
-  EXPECT_EQ(test::any_error([&] { race({small_racer("tree", source)}, source, torch::kCPU, 0.1); }),
+  EXPECT_EQ(test::any_error([&] { race({small_racer("tree", source)}, {source}, torch::kCPU, 0.1); }),
             "a race needs held-out items");
 }
 

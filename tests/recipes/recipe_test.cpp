@@ -116,9 +116,9 @@ TEST(Recipe, TheBatchFollowsTheNumberOfItems) {
 
 TEST(Recipe, AShortTimeGetsASmallNetworkAndALongOneALarger) {
   const test::Threads one(1);
-  const auto source = make_dataset_source(test::stripes());
-  const Experiment brief = fit_recipe(*source, torch::kCPU, 0.5);
-  const Experiment ample = fit_recipe(*source, torch::kCPU, 1e6);
+  const std::shared_ptr<DataSource> source = make_dataset_source(test::stripes());
+  const Experiment brief = fit_recipe({.source = source, .seconds = 0.5}).experiment;
+  const Experiment ample = fit_recipe({.source = source, .seconds = 1e6}).experiment;
   EXPECT_EQ(brief.net.of<UNetOptions>().channels, 8);
   EXPECT_EQ(ample.net.of<UNetOptions>().channels, 32);
   EXPECT_LE(brief.train.adam.ema, ample.train.adam.ema);
@@ -132,17 +132,17 @@ TEST(Recipe, TheDefaultsAreTheOneForJoints) {
   EXPECT_EQ(schema_of(joint).to_toml(false), schema_of(plain).to_toml(false));
 }
 
-// A recipe for a task, and what was said about it.
-struct Chosen {
-  Experiment experiment;
+// A recipe for a task, and the reasons given on the way.
+struct Chosen : Choice {
   std::string said;
 };
 
 Chosen choose(RecipeTask task) {
   std::string said;
-  task.tell = [&](const std::string& text) { said += text + "\n"; };
-  Experiment experiment = choose_recipe(task);
-  return {std::move(experiment), said};
+  task.on_reason = [&](const std::string& text) { said += text + "\n"; };
+  Choice choice = choose_recipe(task);
+  EXPECT_EQ(said, choice.reasons.empty() ? "" : join(choice.reasons, "\n") + "\n") << "each reason is given at once";
+  return {std::move(choice), said};
 }
 
 std::shared_ptr<DataSource> rows_of(const Space& space, int64_t N) {

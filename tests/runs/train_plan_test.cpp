@@ -1,20 +1,19 @@
-#include "segre/runs/resolve.h"
+#include "segre/runs/train_plan.h"
 
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
 
-namespace segre::resolve_test {
+namespace segre::train_plan_test {
 namespace {
 
 using test::ScratchFolder;
 using test::write_text;
 
 TEST(Resolve, AnAskedForNetworkGetsItsOwnRecipe) {
-  const auto tree = resolve({.data = "coupled", .set = {"net.kind=tree"}}, torch::kCPU).experiment;
+  const auto tree = resolve({.data = "coupled", .set = {"net.kind=tree"}}).choice.experiment;
   EXPECT_EQ(tree.net.kind, "tree");
   EXPECT_EQ(tree.train.steps, 200) << "only the law of times is learned";
-  const auto other =
-      resolve({.data = "coupled", .set = {"net.kind=residual", "train.steps=7"}}, torch::kCPU).experiment;
+  const auto other = resolve({.data = "coupled", .set = {"net.kind=residual", "train.steps=7"}}).choice.experiment;
   EXPECT_EQ(other.net.kind, "residual");
   EXPECT_EQ(other.train.steps, 7) << "what the user says comes last";
   EXPECT_EQ(other.train.schedule.lr, 1e-3);
@@ -30,14 +29,14 @@ TEST(Resolve, APartialConfigIsTheRecipePlusWhatItSays) {
     write_text(config, concat("[data]\nsource = \"", data, "\"\n"));
     std::string said;
     const auto found =
-        resolve({.config = config, .tell = [&](const std::string& text) { said += text; }}, torch::kCPU).experiment;
-    EXPECT_EQ(all_keys(found), all_keys(resolve({.data = data}, torch::kCPU).experiment));
+        resolve({.config = config, .on_reason = [&](const std::string& text) { said += text; }}).choice.experiment;
+    EXPECT_EQ(all_keys(found), all_keys(resolve({.data = data}).choice.experiment));
     EXPECT_EQ(said.empty(), data == std::string("glyphs")) << "why a network for a table was chosen";
   }
   write_text(config, "[data]\nsource = \"glyphs\"\n[net]\nkind = \"residual\"\n[train]\nsteps = 7\nbatch = 5\n");
   const std::vector<std::string> set{"net.kind=residual", "train.steps=7", "train.batch=6"};
-  EXPECT_EQ(all_keys(resolve({.config = config, .set = {"train.batch=6"}}, torch::kCPU).experiment),
-            all_keys(resolve({.data = "glyphs", .set = set}, torch::kCPU).experiment))
+  EXPECT_EQ(all_keys(resolve({.config = config, .set = {"train.batch=6"}}).choice.experiment),
+            all_keys(resolve({.data = "glyphs", .set = set}).choice.experiment))
       << "assignments come last";
 }
 
@@ -46,12 +45,12 @@ TEST(Resolve, OtherDataAreNotValidatedOnThoseOfTheConfig) {
   const ScratchFolder folder;
   const std::string config = (folder / "my.toml").string();
   write_text(config, "[data]\nsource = \"idx:nowhere\"\nvalidation = \"idx:elsewhere\"\n");
-  EXPECT_EQ(resolve({.config = config, .data = "coupled"}, torch::kCPU).experiment.validation, "");
-  EXPECT_EQ(resolve({.config = config, .data = "coupled", .set = {"data.validation=mixture"}}, torch::kCPU)
-                .experiment.validation,
-            "mixture");
+  EXPECT_EQ(resolve({.config = config, .data = "coupled"}).choice.experiment.validation, "");
+  EXPECT_EQ(
+      resolve({.config = config, .data = "coupled", .set = {"data.validation=mixture"}}).choice.experiment.validation,
+      "mixture");
   write_text(config, "[data]\nvalidation = \"mixture\"\n");
-  EXPECT_EQ(resolve({.config = config, .data = "coupled"}, torch::kCPU).experiment.validation, "mixture")
+  EXPECT_EQ(resolve({.config = config, .data = "coupled"}).choice.experiment.validation, "mixture")
       << "a config without data has no data of its own";
 }
 
@@ -60,17 +59,17 @@ TEST(Resolve, AConfigWithANetworkIsNotFittedIntoTheTime) {
   const ScratchFolder folder;
   const std::string config = (folder / "my.toml").string();
   write_text(config, "[data]\nsource = \"glyphs\"\n[net]\nkind = \"unet\"\n");
-  EXPECT_EQ(all_keys(resolve({.config = config}, torch::kCPU, /*max_seconds=*/1.0).experiment),
-            all_keys(resolve({.config = config}, torch::kCPU).experiment));
+  EXPECT_EQ(all_keys(resolve({.config = config, .max_seconds = 1.0}).choice.experiment),
+            all_keys(resolve({.config = config}).choice.experiment));
 }
 
 TEST(Resolve, SaysWhatItChose) {
   std::string said;
   const auto found =
-      resolve({.data = "coupled", .tell = [&](const std::string& text) { said += text; }}, torch::kCPU).experiment;
+      resolve({.data = "coupled", .on_reason = [&](const std::string& text) { said += text; }}).choice.experiment;
   EXPECT_EQ(found.net.kind, "latent_class");
   EXPECT_TRUE(test::contains(said, "a mixture of products"));
 }
 
 }  // namespace
-}  // namespace segre::resolve_test
+}  // namespace segre::train_plan_test

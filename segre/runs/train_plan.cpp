@@ -1,0 +1,204 @@
+#include "segre/runs/train_plan.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "segre/core/error.h"
+#include "segre/core/progress.h"
+#include "segre/recipes/pace.h"
+#include "segre/runs/load_run.h"
+#include "segre/runs/resume.h"
+#include "segre/runs/watch_plan.h"
+#include "segre/runs/wishes.h"
+#include "segre/sources/source_kinds.h"
+
+namespace segre {
+namespace {
+
+constexpr int64_t kMostTimedSteps = 100'000'000'000;  // under a time limit, below the maximum of train.steps
+
+// What is known before the data are open; locks the directory if it exists.
+TrainPlan begin(const Request& request) {
+  TrainPlan plan{.field = request.field,
+                 .device = request.device,
+                 .ranks = request.ranks,
+                 .max_seconds = request.max_seconds,
+                 .out = request.out};
+  const auto start = torch::tensor({request.started > 0.0 ? request.started : now_seconds()}, torch::kFloat64);
+  plan.ranks->broadcast(start);
+  plan.started = start.item<double>();
+  if (plan.ranks->is_first() && std::filesystem::exists(plan.out)) plan.lock = RunDirectory(plan.out).lock();
+  return plan;
+}
+
+// The newest checkpoint; empty for a new run.
+std::string latest_to_resume(const RunDirectory& run, bool resume) {
+  const auto latest = run.latest();
+  if (latest && !resume)
+    fail_input(run.path().string(), ": already contains a run; resume it, or choose another directory");
+  if (!latest && resume) fail_input(run.path().string(), ": has no checkpoint to resume from");
+  return latest ? latest->string() : std::string();
+}
+
+// The checkpoint to resume from, as rank 0 finds it; none for a new run.
+std::optional<CheckpointDescription> checkpoint_to_resume(const Request& request) {
+  if (request.out.empty()) return std::nullopt;
+  const auto latest =
+      on_first(*request.ranks, [&] { return latest_to_resume(RunDirectory(request.out), request.resume); });
+  if (latest.empty()) return std::nullopt;
+  return read_checkpoint(latest);
+}
+
+void require_data(const Experiment& experiment) {
+  if (experiment.data.empty())
+    fail_input("nothing to learn: data.source is empty; 'segre train --data coupled --out run' is an example");
+}
+
+// The run's config, or its last checkpoint's if that file is gone.
+Experiment asked_before(const RunDirectory& run, const CheckpointDescription& before) {
+  Experiment experiment;
+  if (std::filesystem::exists(run.config())) {
+    schema_of(experiment).read_file(run.config());
+    return experiment;
+  }
+  experiment = before.experiment;
+  // A run with a time limit may exceed the steps in its config.
+  experiment.train.steps = std::max(experiment.train.steps, before.step);
+  return experiment;
+}
+
+Resolved resolve_resumed(const Request& request, const CheckpointDescription& before) {
+  Resolved out{{.experiment = asked_before(RunDirectory(request.out), before)}, request.source};
+  Wishes(request).change(out.choice.experiment);
+  require_data(out.choice.experiment);
+  return out;
+}
+
+// Rank 0 decides for everyone; the others open the same data.
+Resolved agree(const Request& request, const std::optional<CheckpointDescription>& before) {
+  if (request.experiment) return {{.experiment = *request.experiment}, request.source};
+  Resolved out{};
+  const auto config = on_first(*request.ranks, [&] {
+    out = before ? resolve_resumed(request, *before) : resolve(request);
+    return schema_of(out.choice.experiment).to_toml(/*with_help=*/false);
+  });
+  if (!request.ranks->is_first()) schema_of(out.choice.experiment).read_text(config, "rank 0");
+  return out;
+}
+
+// All the data are read for it, which one rank does.
+DataFingerprint agreed_fingerprint(Ranks& ranks, const std::function<DataFingerprint()>& take) {
+  return DataFingerprint::from_json(nlohmann::json::parse(on_first(ranks, [&] { return take().to_json().dump(); })));
+}
+
+// Divides the data, unless the recipe was chosen with them, and compares them with those of a resumed run.
+void divide_data(TrainPlan& plan, const Resolved& found) {
+  const Experiment& e = plan.experiment;
+  const auto source = found.source ? found.source : plan.before ? open_to_resume(*plan.before, e) : open_source(e.data);
+  plan.data = found.choice.data ? *found.choice.data : open_training_data(e, source);
+  plan.experiment.train.steps = total_steps(e.train, *plan.data.source);
+  plan.experiment.train.epochs = 0;  // resolved
+  plan.fingerprint = agreed_fingerprint(
+      *plan.ranks, [&] { return fingerprint_of(*source, e.data, e.validation, plan.data.held_out); });
+  if (!plan.before) return;
+  require_enough_steps(plan.out, *plan.before, plan.experiment.train.steps);
+  require_same_space(plan.out, *plan.before, source->space());
+  require_same_data(plan.out, *plan.before, plan.experiment, plan.fingerprint);
+}
+
+// Refuses a time limit that allows next to no steps before taking any.
+void require_enough_time(const TrainPlan& plan, const Pace& pace, double left) {
+  constexpr double kFewestSteps = 10;
+  const int64_t batch = plan.experiment.train.batch;
+  const double step = pace.seconds(batch);
+  if (const double needed = kFewestSteps * step / (1.0 - 2.0 * kWatchShare); needed > left)
+    fail_input("the time limit is too short: a step of ", batch, " items takes about ", format_seconds(step),
+               " here, and ", format_seconds(left), " are left for fewer than ", kFewestSteps, " of them; give ",
+               format_seconds(std::ceil(5.0 * needed)), ", or a smaller net.* or train.batch");
+}
+
+// Measures the pace, unless the recipe was chosen by it. Returns the seconds left then. Rank 0 does so for everyone.
+double find_pace(TrainPlan& plan, const std::optional<Pace>& known) {
+  double left = plan.started + plan.max_seconds - now_seconds();
+  if (plan.ranks->is_first()) {
+    plan.pace =
+        known ? *known : measure_pace(plan.experiment, *plan.data.source, plan.device, probe_seconds(left), plan.field);
+    // A network that is counted is complete before its first step.
+    if (!is_counted(plan.experiment)) require_enough_time(plan, plan.pace, left);
+    left = plan.started + plan.max_seconds - now_seconds();
+  }
+  const auto numbers = torch::tensor({plan.pace.step, plan.pace.item, left}, torch::kFloat64);
+  plan.ranks->broadcast(numbers);
+  plan.pace = {numbers[0].item<double>(), numbers[1].item<double>()};
+  return numbers[2].item<double>();
+}
+
+// Evaluations per validation: those of the resumed run, or as many as the training's length allows.
+int64_t evaluations_of(const TrainPlan& plan, int64_t steps) {
+  const Experiment& e = plan.experiment;
+  if (e.watch.evaluations > 0) return e.watch.evaluations;
+  constexpr int64_t kBefore = 512;  // in runs that do not record it
+  const int64_t before = plan.before ? plan.before->experiment.watch.evaluations : 0;
+  if (plan.before) return before > 0 ? before : kBefore;
+  return plan_watch(steps, e.train.batch, picture_evaluations(e, plan.data.source->space())).evaluations;
+}
+
+// How many steps are to come, and how thoroughly to validate them.
+void find_length(TrainPlan& plan, const std::optional<Pace>& known) {
+  const int64_t total = plan.experiment.train.steps;
+  const int64_t done = plan.before ? plan.before->step : 0;
+  int64_t fitting = total;
+  plan.most_steps = total;
+  plan.expected_steps = total - done;
+  if (plan.is_limited()) {
+    fitting = plan.pace.steps_within(find_pace(plan, known), plan.experiment.train.batch);
+    plan.most_steps = is_counted(plan.experiment) ? total : kMostTimedSteps;
+    plan.expected_steps = std::min(plan.most_steps - done, fitting);
+  }
+  plan.experiment.watch.evaluations = evaluations_of(plan, fitting);
+}
+
+}  // namespace
+
+Resolved resolve(const Request& request) {
+  const Wishes wishes(request);
+  require_data(wishes.asked());
+  const auto source = request.source ? request.source : open_source(wishes.asked().data);
+  const auto change = [&](Experiment& recipe) { wishes.change_recipe(recipe); };
+  if (request.field.make) {
+    Experiment experiment = recipe_for(source->space(), source->n_items(), request.device);
+    change(experiment);
+    return {{.experiment = experiment}, source};
+  }
+  return {choose_recipe({.source = source,
+                         .device = request.device,
+                         .seconds = wishes.config_names_network() ? 0.0 : request.max_seconds,
+                         .kind = wishes.asked().net.kind,
+                         .change = change,
+                         .on_reason = request.on_reason,
+                         .stop = request.stop}),
+          source};
+}
+
+TrainPlan plan_training(const Request& request) {
+  TrainPlan plan = begin(request);
+  plan.before = checkpoint_to_resume(request);
+  const Resolved found = agree(request, plan.before);
+  plan.experiment = found.choice.experiment;
+  plan.reasons = found.choice.reasons;
+  plan.heats = found.choice.heats;
+  if (plan.field.make) use_custom_field(plan.experiment, plan.field);
+  if (plan.before) require_same_config(plan.out, *plan.before, plan.experiment);
+  divide_data(plan, found);
+  find_length(plan, found.choice.pace);
+  return plan;
+}
+
+int64_t n_parameters(const TrainPlan& plan) {
+  const Experiment& e = plan.experiment;
+  const Space& space = plan.data.source->space();
+  if (!plan.field.make) return outline_of(e, space).cost.n_parameters;
+  return n_parameters(make_model(e, space, torch::kCPU, plan.field).field());
+}
+
+}  // namespace segre
