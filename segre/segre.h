@@ -130,7 +130,7 @@
 // gives: Model (network, path and form: dv/dt = F(v, t))
 #include "segre/model/model.h"
 
-// gives: Trainer, from path samples to parameters
+// gives: Trainer, from path samples to parameters; TrainCallbacks
 #include "segre/train/adam.h"
 #include "segre/train/captured_step.h"
 #include "segre/train/evidence.h"
@@ -139,8 +139,10 @@
 #include "segre/train/pace.h"
 #include "segre/train/schedule.h"
 #include "segre/train/time_law.h"
+#include "segre/train/train_callbacks.h"
 #include "segre/train/trainer.h"
 #include "segre/train/validation.h"
+#include "segre/train/watch_plan.h"
 
 // gives: Flow, the kinds of samplers, Integrator
 #include "segre/flow/carry.h"
@@ -214,13 +216,12 @@
 #include "segre/recipes/scaling_plan.h"
 #include "segre/recipes/training_data.h"
 
-// gives: RunDirectory, load_run, train_run, TrainDisplay
+// gives: plan_training, train_run, RunDirectory, load_run, TrainDisplay
 #include "segre/runs/checkpoint.h"
 #include "segre/runs/data_fingerprint.h"
 #include "segre/runs/load_run.h"
 #include "segre/runs/run_directory.h"
 #include "segre/runs/run_files.h"
-#include "segre/runs/train_callbacks.h"
 #include "segre/runs/train_display.h"
 #include "segre/runs/train_plan.h"
 #include "segre/runs/train_run.h"

@@ -24,20 +24,7 @@ ConfigSchema schema_of(Experiment& e) {
   s.text("net.custom", &e.custom_net, Later::fixed,
          "name of a network that a program embedding segre supplies instead of net.kind; empty: none");
   declare_train_keys(s, e.train);
-  s.integer("watch.every", &e.watch.every, {0, 1e12}, Later::free,
-            "steps between validations; 0: at most twenty, taking little of the time");
-  s.integer("watch.items", &e.watch.items, {1, 1e6}, Later::fixed, "held-out items per validation");
-  s.integer("watch.evaluations", &e.watch.evaluations, {0, 1e9}, Later::free,
-            "network evaluations per validation; 0: as many as the training's length allows, at most 8192");
-  s.integer("watch.grid", &e.watch.grid, {0, 1024}, Later::free,
-            "images in the pictures of samples drawn during training; 0: none");
-  s.integer("watch.keep", &e.watch.keep, {1, 1e6}, Later::free, "latest checkpoints kept, in addition to the best");
-  s.number("watch.save_seconds", &e.watch.save_seconds, {0, 1e6}, Later::free, "seconds between checkpoints");
-  s.integer("watch.patience", &e.watch.patience, {0, 1e6}, Later::free,
-            "validations without a new best after which training ends; 0: never");
-  s.flag("watch.use_best", &e.watch.use_best, Later::free,
-         "commands use the checkpoint with the lowest validation loss unless told otherwise, not the last");
-  s.flag("watch.tensorboard", &e.watch.tensorboard, Later::free, "write TensorBoard event files into RUN/tensorboard");
+  declare_watch_keys(s, e.watch);
   declare_sample_keys(s, e.sample);
   return s;
 }

@@ -7,21 +7,9 @@
 #include "segre/recipes/custom_field.h"
 #include "segre/sample/sampler.h"
 #include "segre/train/trainer.h"
+#include "segre/train/watch_plan.h"
 
 namespace segre {
-
-/// Monitoring of a training.
-struct WatchOptions {
-  int64_t every = 0;           ///< steps between validations; 0: at most twenty validations, taking little of the time
-  int64_t items = 512;         ///< held-out items per validation
-  int64_t evaluations = 0;     ///< of the network per validation; 0: as many as the training's length allows
-  int64_t grid = 16;           ///< images in the pictures of samples drawn during training; 0: none
-  int64_t keep = 2;            ///< latest checkpoints kept, in addition to the best
-  double save_seconds = 30.0;  ///< time between checkpoints
-  int64_t patience = 0;        ///< validations without a new best after which training ends; 0: never
-  bool use_best = false;       ///< whether commands use the best checkpoint unless told otherwise, not the last
-  bool tensorboard = false;    ///< write TensorBoard event files too
-};
 
 /// All options of a run, read from one config. The defaults suit joints of a few variables; recipe_for (recipe.h)
 /// chooses those for the data.

@@ -36,6 +36,10 @@ bool is_counted(const Experiment& experiment) {
   return experiment.custom_net.empty() && net_kind(experiment.net.kind).counted;
 }
 
+int64_t picture_evaluations(const Experiment& experiment, const Space& space) {
+  return space.layout() == Layout::image ? experiment.watch.grid * (experiment.sample.steps + 1) : 0;
+}
+
 Pace measure_pace(const Experiment& experiment, const DataSource& source, torch::Device device, double patience,
                   const CustomField& custom) {
   constexpr int64_t kGrowth = 4;

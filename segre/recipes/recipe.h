@@ -39,7 +39,7 @@ struct Heat {
 
 /// The recipe chosen for a task, and all that was found out on the way.
 struct Choice {
-  Experiment experiment{};               ///< the user's changes made
+  Experiment experiment{};             ///< the user's changes made
   std::vector<std::string> reasons{};  ///< for the network, in words; none if it was asked for, or for an image
   std::vector<Heat> heats{};           ///< of the race, if there was one
   std::optional<TrainingData> data{};  ///< the source divided for the experiment, if that was needed

@@ -7,7 +7,9 @@ namespace segre {
 /// Training items and held-out items of a run, which are disjoint.
 struct TrainingData {
   std::shared_ptr<DataSource> source;
-  torch::Tensor held_out;  ///< [K, n] int64; undefined if nothing is held out
+  torch::Tensor held_out{};  ///< [K, n] int64; undefined if nothing is held out
+
+  int64_t n_held_out() const { return held_out.defined() ? held_out.size(0) : 0; }
 };
 
 /// Opens an experiment's data. Held-out items are chosen from all of data.validation, with labels matched by name, or,

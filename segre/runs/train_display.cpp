@@ -94,7 +94,6 @@ void print_recipe(const std::string& text) { log_stream() << "recipe    " << tex
 
 void print_start(const TrainStart& start) {
   std::ostream& out = log_stream();
-  const Experiment& e = start.experiment;
   out << "data      " << start.space.describe() << "; ";
   if (start.n_items > 0) {
     out << start.n_items << " training items, ";
@@ -103,12 +102,11 @@ void print_start(const TrainStart& start) {
   }
   out << (start.n_held_out > 0 ? concat(start.n_held_out, " held out for validation") : std::string("none held out"))
       << '\n'
-      << "network   " << (e.custom_net.empty() ? describe_net(e.net) : e.custom_net) << ", " << start.n_parameters
-      << " parameters\n"
+      << "network   " << start.network << ", " << start.n_parameters << " parameters\n"
       << "training  " << (start.max_seconds > 0.0 ? "about " : "") << start.expected_steps << " steps of "
-      << e.train.batch << " items";
+      << start.batch << " items";
   if (start.n_items > 0) {
-    const double passes = static_cast<double>(start.expected_steps) * static_cast<double>(e.train.batch) /
+    const double passes = static_cast<double>(start.expected_steps) * static_cast<double>(start.batch) /
                           static_cast<double>(start.n_items);
     out << ", " << plain_digits(passes, 2) << " passes over the data";
   }

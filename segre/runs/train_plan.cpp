@@ -8,7 +8,6 @@
 #include "segre/recipes/pace.h"
 #include "segre/runs/load_run.h"
 #include "segre/runs/resume.h"
-#include "segre/runs/watch_plan.h"
 #include "segre/runs/wishes.h"
 #include "segre/sources/source_kinds.h"
 
@@ -18,7 +17,7 @@ namespace {
 constexpr int64_t kMostTimedSteps = 100'000'000'000;  // under a time limit, below the maximum of train.steps
 
 // What is known before the data are open; locks the directory if it exists.
-TrainPlan begin(const Request& request) {
+TrainPlan start_plan(const Request& request) {
   TrainPlan plan{.field = request.field,
                  .device = request.device,
                  .ranks = request.ranks,
@@ -120,40 +119,45 @@ void require_enough_time(const TrainPlan& plan, const Pace& pace, double left) {
 // Measures the pace, unless the recipe was chosen by it. Returns the seconds left then. Rank 0 does so for everyone.
 double find_pace(TrainPlan& plan, const std::optional<Pace>& known) {
   double left = plan.started + plan.max_seconds - now_seconds();
+  Pace pace;
   if (plan.ranks->is_first()) {
-    plan.pace =
+    pace =
         known ? *known : measure_pace(plan.experiment, *plan.data.source, plan.device, probe_seconds(left), plan.field);
     // A network that is counted is complete before its first step.
-    if (!is_counted(plan.experiment)) require_enough_time(plan, plan.pace, left);
+    if (!is_counted(plan.experiment)) require_enough_time(plan, pace, left);
     left = plan.started + plan.max_seconds - now_seconds();
   }
-  const auto numbers = torch::tensor({plan.pace.step, plan.pace.item, left}, torch::kFloat64);
+  const auto numbers = torch::tensor({pace.step, pace.item, left}, torch::kFloat64);
   plan.ranks->broadcast(numbers);
-  plan.pace = {numbers[0].item<double>(), numbers[1].item<double>()};
+  plan.length.pace = {numbers[0].item<double>(), numbers[1].item<double>()};
   return numbers[2].item<double>();
 }
 
 // Evaluations per validation: those of the resumed run, or as many as the training's length allows.
 int64_t evaluations_of(const TrainPlan& plan, int64_t steps) {
-  const Experiment& e = plan.experiment;
-  if (e.watch.evaluations > 0) return e.watch.evaluations;
+  if (plan.experiment.watch.evaluations > 0) return plan.experiment.watch.evaluations;
   constexpr int64_t kBefore = 512;  // in runs that do not record it
   const int64_t before = plan.before ? plan.before->experiment.watch.evaluations : 0;
   if (plan.before) return before > 0 ? before : kBefore;
-  return plan_watch(steps, e.train.batch, picture_evaluations(e, plan.data.source->space())).evaluations;
+  return plan_watch(steps, plan.length.batch, plan.length.picture).evaluations;
 }
 
 // How many steps are to come, and how thoroughly to validate them.
 void find_length(TrainPlan& plan, const std::optional<Pace>& known) {
-  const int64_t total = plan.experiment.train.steps;
+  const TrainOptions& train = plan.experiment.train;
   const int64_t done = plan.before ? plan.before->step : 0;
-  int64_t fitting = total;
-  plan.most_steps = total;
-  plan.expected_steps = total - done;
+  plan.length = {.steps = train.steps,
+                 .expected = train.steps - done,
+                 .most = train.steps,
+                 .batch = train.batch,
+                 .picture = picture_evaluations(plan.experiment, plan.data.source->space())};
+  int64_t fitting = train.steps;
   if (plan.is_limited()) {
-    fitting = plan.pace.steps_within(find_pace(plan, known), plan.experiment.train.batch);
-    plan.most_steps = is_counted(plan.experiment) ? total : kMostTimedSteps;
-    plan.expected_steps = std::min(plan.most_steps - done, fitting);
+    const double left = find_pace(plan, known);
+    fitting = plan.length.pace.steps_within(left, train.batch);
+    // A network that is counted, not trained, needs no more steps than its config has.
+    if (!is_counted(plan.experiment)) plan.length.most = kMostTimedSteps;
+    plan.length.expected = std::min(plan.length.most - done, fitting);
   }
   plan.experiment.watch.evaluations = evaluations_of(plan, fitting);
 }
@@ -181,7 +185,7 @@ Resolved resolve(const Request& request) {
 }
 
 TrainPlan plan_training(const Request& request) {
-  TrainPlan plan = begin(request);
+  TrainPlan plan = start_plan(request);
   plan.before = checkpoint_to_resume(request);
   const Resolved found = agree(request, plan.before);
   plan.experiment = found.choice.experiment;
@@ -199,6 +203,23 @@ int64_t n_parameters(const TrainPlan& plan) {
   const Space& space = plan.data.source->space();
   if (!plan.field.make) return outline_of(e, space).cost.n_parameters;
   return n_parameters(make_model(e, space, torch::kCPU, plan.field).field());
+}
+
+std::string describe_net(const TrainPlan& plan) {
+  const Experiment& e = plan.experiment;
+  return e.custom_net.empty() ? describe_net(e.net) : e.custom_net;
+}
+
+TrainStart start_of(const TrainPlan& plan, int64_t n_parameters) {
+  return {.space = plan.data.source->space(),
+          .network = describe_net(plan),
+          .batch = plan.length.batch,
+          .n_items = plan.data.source->n_items(),
+          .n_held_out = plan.data.n_held_out(),
+          .n_parameters = n_parameters,
+          .first_step = plan.before ? plan.before->step : 0,
+          .expected_steps = plan.length.expected,
+          .max_seconds = plan.max_seconds};
 }
 
 }  // namespace segre

@@ -7,6 +7,7 @@
 #include "segre/ranks/ranks.h"
 #include "segre/recipes/recipe.h"
 #include "segre/runs/run_directory.h"
+#include "segre/train/train_callbacks.h"
 
 namespace segre {
 
@@ -41,12 +42,10 @@ struct TrainPlan {
   std::vector<Heat> heats{};           ///< of the race between networks, if there was one
   torch::Device device = torch::kCPU;
   std::shared_ptr<Ranks> ranks = one_rank();
-  double max_seconds = 0.0;     ///< time limit; 0: none
-  double started = 0.0;         ///< the now_seconds() of rank 0 that it counts from
-  Pace pace{};                  ///< of the steps, measured under a time limit
-  int64_t expected_steps = 0;   ///< still to come; under a time limit, an estimate
-  int64_t most_steps = 0;       ///< in total; under a time limit more than train.steps, unless it is counted
-  std::filesystem::path out{};  ///< directory of the run
+  double max_seconds = 0.0;                       ///< time limit; 0: none
+  double started = 0.0;                           ///< the now_seconds() of rank 0 that it counts from
+  TrainLength length{};                           ///< steps to come, and their pace under a time limit
+  std::filesystem::path out{};                    ///< directory of the run
   std::optional<CheckpointDescription> before{};  ///< the checkpoint that is continued, if any
   std::shared_ptr<ProcessLock> lock{};            ///< of `out`, if that exists: held as long as the plan
 
@@ -73,5 +72,11 @@ Resolved resolve(const Request& request);
 
 /// The number of the network's parameters, without allocating them unless it is the program's own.
 int64_t n_parameters(const TrainPlan& plan);
+
+/// The plan's network in words.
+std::string describe_net(const TrainPlan& plan);
+
+/// What a training of this plan reports when it starts; refers to the plan.
+TrainStart start_of(const TrainPlan& plan, int64_t n_parameters);
 
 }  // namespace segre

@@ -12,7 +12,8 @@
 #include "segre/core/version.h"
 #include "segre/data/label_counts.h"
 #include "segre/ood/measures.h"
-#include "segre/runs/train_loop.h"
+#include "segre/runs/run_record.h"
+#include "segre/train/train_loop.h"
 
 namespace segre {
 namespace {
@@ -51,7 +52,7 @@ double uniform_nats(const Space& space) {
 TrainResult facts_of(const TrainingData& data) {
   return {.space = data.source->space(),
           .n_items = data.source->n_items(),
-          .n_held_out = data.held_out.defined() ? data.held_out.size(0) : 0,
+          .n_held_out = data.n_held_out(),
           .independent_nats = independent_nats(data),
           .uniform_nats = uniform_nats(data.source->space())};
 }
@@ -103,8 +104,7 @@ TrainResult train_run(TrainPlan plan, const TrainCallbacks& callbacks, const std
   const TrainClock clock(std::make_shared<AgreedClock>(plan.ranks, [&] { return stop && (*stop)(); }), plan.started,
                          plan.max_seconds);
   TrainResult result = facts_of(plan.data);
-  RunDirectory run(plan.out);
-  run.set_data(plan.fingerprint);
+  const RunDirectory run(plan.out);
   const Model model = make_model(plan.experiment, plan.data.source->space(), plan.device, plan.field);
   if (!plan.before) model.field().fit(*plan.data.source);
   Trainer trainer(model, *plan.data.source, plan.experiment.train, static_cast<uint64_t>(plan.experiment.seed),
@@ -118,15 +118,15 @@ TrainResult train_run(TrainPlan plan, const TrainCallbacks& callbacks, const std
     state = read_training_state(*plan.before, trainer.state());
     trainer.load(state);
   }
-  const bool complete = plan.is_complete();
+  const bool complete = plan.is_complete();  // before its steps change
   if (is_first) prepare(run, plan, command, model);
-  TrainLoop loop(plan.experiment, run, trainer, make_validation(plan, trainer.t_max()), result.independent_nats,
-                 plan.pace, clock, is_first ? callbacks : TrainCallbacks());
+  RunRecord record(plan, trainer.n_steps());
+  const WatchOptions& watch = plan.experiment.watch;
+  TrainLoop loop(trainer, Timetable(clock, plan.length, watch),
+                 Watcher(make_validation(plan, trainer.t_max()), watch.patience, result.independent_nats), record,
+                 is_first ? callbacks : TrainCallbacks());
   loop.load(state);
-  if (plan.before && plan.before->step == plan.before->experiment.train.steps && !complete) loop.renew_patience();
-  if (callbacks.on_start && !complete && is_first)
-    callbacks.on_start({plan.experiment, result.space, result.n_items, result.n_held_out, n_parameters(model.field()),
-                        trainer.n_steps(), loop.expected_steps(), plan.max_seconds});
+  if (callbacks.on_start && !complete && is_first) callbacks.on_start(start_of(plan, n_parameters(model.field())));
   stop.emplace(callbacks);
   result.steps = loop();
   result.finished = result.steps >= trainer.options().steps;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "segre/runs/train_callbacks.h"
 #include "segre/runs/train_plan.h"
+#include "segre/train/train_callbacks.h"
 
 namespace segre {
 

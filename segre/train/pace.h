@@ -17,4 +17,14 @@ struct Pace {
   }
 };
 
+/// How long a training will be.
+struct TrainLength {
+  int64_t steps = 0;     ///< in total, without a time limit
+  int64_t expected = 0;  ///< steps still to come; under a time limit, an estimate
+  int64_t most = 0;      ///< steps in total that a time limit may allow
+  int64_t batch = 0;     ///< items per step
+  Pace pace{};           ///< of the steps, measured under a time limit
+  int64_t picture = 0;   ///< network evaluations per picture of samples; 0: none are drawn
+};
+
 }  // namespace segre

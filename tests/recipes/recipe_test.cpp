@@ -5,6 +5,7 @@
 #include "segre/core/text.h"
 #include "segre/net/net_kinds.h"
 #include "segre/net/unet.h"
+#include "segre/recipes/pace.h"
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
@@ -196,6 +197,14 @@ TEST(ChooseRecipe, NetworksRaceUnderATimeLimit_Slow) {
   EXPECT_GE(n_heats, 3) << chosen.said;  // a tree, a mixture, a residual network; a transformer if there is time
   EXPECT_TRUE(test::contains(
       chosen.said, describe_net(chosen.experiment.net) + " is chosen: it has the fewest nats on held-out rows"));
+}
+
+TEST(PictureEvaluations, AreThoseOfImages) {
+  Experiment e;
+  e.watch.grid = 16;
+  e.sample.steps = 19;
+  EXPECT_EQ(picture_evaluations(e, Space::uniform(Layout::image, {4, 4}, 2)), 320);
+  EXPECT_EQ(picture_evaluations(e, Space::uniform(Layout::sequence, {4}, 2)), 0);
 }
 
 TEST(ComputeType, IsShortOnCudaForNetworksOfLargeProducts) {

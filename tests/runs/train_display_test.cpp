@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "tests/runs/tiny.h"
 #include "tests/support/heard_log.h"
 
 namespace segre::train_display_test {
@@ -41,18 +40,18 @@ std::string held_out(const std::string& nats) {
 
 TEST(TrainDisplay, SaysWhatIsTrained) {
   HeardLog log;
-  const Experiment e = test::tiny_experiment();
   const Space space = pair();
   TrainDisplay display;
   const TrainCallbacks callbacks = display.callbacks();
   EXPECT_FALSE(callbacks.signals) << "left to the program";
-  callbacks.on_start({e, space, /*n_items=*/64, /*n_held_out=*/8, /*n_parameters=*/204, /*first_step=*/3,
+  callbacks.on_start({space, "MLP with 1 hidden layer", /*batch=*/32, /*n_items=*/64, /*n_held_out=*/8,
+                      /*n_parameters=*/204, /*first_step=*/3,
                       /*expected_steps=*/12, /*max_seconds=*/75.2});
   EXPECT_EQ(log.text(),
             "data      table of 2 variables with 2 labels each; 64 training items, 8 held out for validation\n"
             "network   MLP with 1 hidden layer, 204 parameters\n"
             "training  about 12 steps of 32 items, 6.0 passes over the data, after 3 earlier ones, within 1m15s\n");
-  callbacks.on_start({e, space, 0, 0, 204, 0, 12, 0.0});
+  callbacks.on_start({space, "MLP with 1 hidden layer", 32, 0, 0, 204, 0, 12, 0.0});
   EXPECT_EQ(log.text(),
             "data      table of 2 variables with 2 labels each; unlimited training items, none held out\n"
             "network   MLP with 1 hidden layer, 204 parameters\n"

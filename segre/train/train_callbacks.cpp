@@ -1,4 +1,4 @@
-#include "segre/runs/train_callbacks.h"
+#include "segre/train/train_callbacks.h"
 
 namespace segre {
 

@@ -4,17 +4,17 @@
 #include <optional>
 
 #include "segre/core/interrupt.h"
-#include "segre/recipes/experiment.h"
 #include "segre/train/validation.h"
 
 namespace segre {
 
 /// A training that is about to start.
 struct TrainStart {
-  const Experiment& experiment;  ///< resolved
   const Space& space;
-  int64_t n_items;     ///< to learn from; 0: endless
-  int64_t n_held_out;  ///< to validate on
+  std::string network;  ///< in words
+  int64_t batch;        ///< items per step
+  int64_t n_items;      ///< to learn from; 0: endless
+  int64_t n_held_out;   ///< to validate on
   int64_t n_parameters;
   int64_t first_step;      ///< steps done before
   int64_t expected_steps;  ///< still to come; under a time limit, an estimate

@@ -1,4 +1,4 @@
-#include "segre/runs/watch_plan.h"
+#include "segre/train/watch_plan.h"
 
 #include "tests/support/support.h"
 
@@ -45,14 +45,6 @@ TEST(WatchPlan, TheShortestIsLookedAtTwice) {
 
 TEST(WatchPlan, HugeNumbersDoNotOverflow) {
   EXPECT_EQ(plan_watch(1'000'000'000'000, 1'000'000'000, 0).validations, 20);
-}
-
-TEST(WatchPlan, OnlyImagesHavePictures) {
-  Experiment e;
-  e.watch.grid = 16;
-  e.sample.steps = 19;
-  EXPECT_EQ(picture_evaluations(e, Space::uniform(Layout::image, {4, 4}, 2)), 320);
-  EXPECT_EQ(picture_evaluations(e, Space::uniform(Layout::sequence, {4}, 2)), 0);
 }
 
 }  // namespace
