@@ -220,6 +220,7 @@
 #include "segre/runs/checkpoint.h"
 #include "segre/runs/data_fingerprint.h"
 #include "segre/runs/load_run.h"
+#include "segre/runs/plan_report.h"
 #include "segre/runs/run_directory.h"
 #include "segre/runs/run_files.h"
 #include "segre/runs/train_display.h"

@@ -15,7 +15,9 @@
 #include "segre/core/device.h"
 #include "segre/core/progress.h"
 #include "segre/ood/outliers.h"
+#include "segre/runs/plan_report.h"
 #include "segre/runs/train_display.h"
+#include "segre/runs/train_run.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
@@ -42,9 +44,9 @@ struct TrainRequest {
   Set set;
   std::string device;
   std::string max_time;
-  std::string out;
-  std::string called;  // what messages call it
-  bool resume;
+  std::string out{};     // empty: nothing is written
+  std::string called{};  // what messages call it
+  bool resume = false;
   bool show;
   std::optional<TorchModule> module;  // a network of torch instead of one of ours
 };
@@ -78,6 +80,9 @@ TrainResult train(const TrainRequest& asked) {
   if (asked.show) print_end(result, asked.called, now_seconds() - start);
   return result;
 }
+
+// What train() would do, as JSON.
+std::string plan(const TrainRequest& asked) { return to_json(plan_training(request_of(asked, now_seconds()))).dump(); }
 
 LoadedRun load(const std::string& path, const std::string& device, const std::string& checkpoint, bool full_precision,
                const std::optional<TorchModule>& module) {
@@ -241,6 +246,24 @@ void bind_training(nb::module_& m) {
       "show"_a, "module"_a.none(), nb::call_guard<Work>());
 }
 
+void bind_plan(nb::module_& m) {
+  m.def(
+      "plan",
+      [](SharedSource source, std::string data, std::string config, Set set, std::string device, std::string max_time,
+         bool show, std::optional<TorchModule> module) {
+        return plan({.source = std::move(source),
+                     .data = std::move(data),
+                     .config = std::move(config),
+                     .set = std::move(set),
+                     .device = std::move(device),
+                     .max_time = std::move(max_time),
+                     .show = show,
+                     .module = std::move(module)});
+      },
+      "source"_a.none(), "data"_a, "config"_a, "set"_a, "device"_a, "max_time"_a, "show"_a, "module"_a.none(),
+      nb::call_guard<Work>());
+}
+
 void bind_results(nb::module_& m) {
   nb::class_<ScoreResult>(m, "ScoreResult")
       .def_prop_ro("log_p", [](const ScoreResult& r) { return r.log_p; })
@@ -267,6 +290,7 @@ void bind_results(nb::module_& m) {
 
 void bind_run(nb::module_& m) {
   bind_training(m);
+  bind_plan(m);
   bind_results(m);
   nb::class_<LoadedRun>(m, "Run")
       .def_prop_ro("space", [](const LoadedRun& run) { return run.model.space(); })

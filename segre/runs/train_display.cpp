@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "segre/core/error.h"
 #include "segre/core/log.h"
@@ -72,11 +73,13 @@ std::string progress_text(const TrainProgress& progress) {
 }  // namespace
 
 TrainCallbacks TrainDisplay::callbacks() {
-  return {.on_start = print_start, .on_progress = [this](const TrainProgress& progress) {
-            if (!bar_) bar_.emplace("train", progress.total, progress.first_step);
-            bar_->set_total(progress.total);
-            bar_->update(progress.step, progress_text(progress));
-          }};
+  return {.on_start = [](const TrainStart& start) { log_stream() << describe(start); },
+          .on_progress =
+              [this](const TrainProgress& progress) {
+                if (!bar_) bar_.emplace("train", progress.total, progress.first_step);
+                bar_->set_total(progress.total);
+                bar_->update(progress.step, progress_text(progress));
+              }};
 }
 
 const ValidationPoint* best_before_the_end(const TrainResult& result) {
@@ -92,8 +95,8 @@ const ValidationPoint* best_before_the_end(const TrainResult& result) {
 
 void print_recipe(const std::string& text) { log_stream() << "recipe    " << text << '\n'; }
 
-void print_start(const TrainStart& start) {
-  std::ostream& out = log_stream();
+std::string describe(const TrainStart& start) {
+  std::ostringstream out;
   out << "data      " << start.space.describe() << "; ";
   if (start.n_items > 0) {
     out << start.n_items << " training items, ";
@@ -113,6 +116,7 @@ void print_start(const TrainStart& start) {
   if (start.first_step > 0) out << ", after " << start.first_step << " earlier ones";
   if (start.max_seconds > 0.0) out << ", within " << format_seconds(start.max_seconds);
   out << '\n';
+  return out.str();
 }
 
 void print_end(const TrainResult& result, const std::string& run, double seconds, const EndWords& words) {

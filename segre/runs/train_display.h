@@ -29,11 +29,11 @@ struct EndWords {
   std::string to_continue{};  ///< how to train a finished run further; empty: not said
 };
 
-/// Prints "recipe    TEXT": why a recipe was chosen, for Request::tell.
+/// Prints "recipe    TEXT": why a recipe was chosen, for Request::on_reason.
 void print_recipe(const std::string& text);
 
-/// Prints the data, the held-out items, the network and the length of training.
-void print_start(const TrainStart& start);
+/// The data, the held-out items, the network and the length of training, in lines.
+std::string describe(const TrainStart& start);
 
 /// Prints how good the model is compared with simple ones and whether longer training would help, or that all steps
 /// were done before. `run` is its directory as typed; `seconds` is what the training took.

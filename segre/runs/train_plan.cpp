@@ -198,28 +198,4 @@ TrainPlan plan_training(const Request& request) {
   return plan;
 }
 
-int64_t n_parameters(const TrainPlan& plan) {
-  const Experiment& e = plan.experiment;
-  const Space& space = plan.data.source->space();
-  if (!plan.field.make) return outline_of(e, space).cost.n_parameters;
-  return n_parameters(make_model(e, space, torch::kCPU, plan.field).field());
-}
-
-std::string describe_net(const TrainPlan& plan) {
-  const Experiment& e = plan.experiment;
-  return e.custom_net.empty() ? describe_net(e.net) : e.custom_net;
-}
-
-TrainStart start_of(const TrainPlan& plan, int64_t n_parameters) {
-  return {.space = plan.data.source->space(),
-          .network = describe_net(plan),
-          .batch = plan.length.batch,
-          .n_items = plan.data.source->n_items(),
-          .n_held_out = plan.data.n_held_out(),
-          .n_parameters = n_parameters,
-          .first_step = plan.before ? plan.before->step : 0,
-          .expected_steps = plan.length.expected,
-          .max_seconds = plan.max_seconds};
-}
-
 }  // namespace segre

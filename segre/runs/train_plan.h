@@ -7,7 +7,6 @@
 #include "segre/ranks/ranks.h"
 #include "segre/recipes/recipe.h"
 #include "segre/runs/run_directory.h"
-#include "segre/train/train_callbacks.h"
 
 namespace segre {
 
@@ -69,14 +68,5 @@ struct Resolved {
   std::shared_ptr<DataSource> source;
 };
 Resolved resolve(const Request& request);
-
-/// The number of the network's parameters, without allocating them unless it is the program's own.
-int64_t n_parameters(const TrainPlan& plan);
-
-/// The plan's network in words.
-std::string describe_net(const TrainPlan& plan);
-
-/// What a training of this plan reports when it starts; refers to the plan.
-TrainStart start_of(const TrainPlan& plan, int64_t n_parameters);
 
 }  // namespace segre

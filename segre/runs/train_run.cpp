@@ -12,6 +12,7 @@
 #include "segre/core/version.h"
 #include "segre/data/label_counts.h"
 #include "segre/ood/measures.h"
+#include "segre/runs/plan_report.h"
 #include "segre/runs/run_record.h"
 #include "segre/train/train_loop.h"
 

@@ -1,7 +1,10 @@
 #include "segre/runs/train_plan.h"
 
+#include "segre/runs/train_run.h"
+#include "tests/support/datasets.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
+#include "tests/support/threads.h"
 
 namespace segre::train_plan_test {
 namespace {
@@ -69,6 +72,63 @@ TEST(Resolve, SaysWhatItChose) {
       resolve({.data = "coupled", .on_reason = [&](const std::string& text) { said += text; }}).choice.experiment;
   EXPECT_EQ(found.net.kind, "latent_class");
   EXPECT_TRUE(test::contains(said, "a mixture of products"));
+}
+
+// 400 rows of three columns.
+std::shared_ptr<DataSource> rows() {
+  return make_dataset_source(test::numbered_rows(Space::table({{"a", 5, {}}, {"b", 9, {}}, {"c", 9, {}}}), 400));
+}
+
+TEST(PlanTraining, DividesTheDataAsTheExperimentSays) {
+  const TrainPlan plan = plan_training({.data = "csv:rows.csv", .source = rows(), .set = {"data.holdout=0.25"}});
+  EXPECT_EQ(plan.data.source->n_items(), 300);
+  EXPECT_EQ(plan.data.n_held_out(), 100);
+  EXPECT_EQ(plan.fingerprint.n_items, 400);
+  EXPECT_EQ(plan.fingerprint, fingerprint_of(*rows(), "csv:rows.csv", "", plan.data.held_out));
+  EXPECT_EQ(plan.reasons.size(), 1u);
+}
+
+TEST(PlanTraining, CountsEpochsInSteps) {
+  const TrainPlan plan = plan_training(
+      {.data = "csv:rows.csv", .source = rows(), .set = {"data.holdout=0.25", "train.epochs=10", "train.batch=30"}});
+  EXPECT_EQ(plan.experiment.train.steps, 100);
+  EXPECT_EQ(plan.experiment.train.epochs, 0);
+  EXPECT_EQ(plan.length.expected, 100);
+}
+
+TEST(PlanTraining, AnExperimentIsTakenAsItIs) {
+  Experiment e;
+  e.data = "coupled";
+  e.watch.evaluations = 32;
+  EXPECT_EQ(all_keys(plan_training({.experiment = e}).experiment), all_keys(e));
+}
+
+TEST(PlanTraining, UsesTheItemsAndThePaceThatTheRecipeWasChosenBy) {
+  const test::Threads one(1);
+  const std::shared_ptr<DataSource> source = make_dataset_source(test::chain_rows(12, 600));
+  RecipeTask task{.source = source, .seconds = 10.0};
+  const Choice choice = choose_recipe(task);
+  ASSERT_TRUE(choice.data);
+  EXPECT_TRUE(torch::equal(choice.data->held_out, open_training_data(choice.experiment, source).held_out));
+  const TrainPlan plan = plan_training({.data = "csv:rows.csv", .source = source, .max_seconds = 10.0});
+  EXPECT_TRUE(torch::equal(plan.data.held_out, choice.data->held_out));
+  EXPECT_GT(plan.length.pace.seconds(plan.length.batch), 0.0);
+  EXPECT_GT(plan.length.most, plan.experiment.train.steps);
+}
+
+TEST(PlanTraining, OfAnImageUnderATimeLimitIsMeasuredOnce) {
+  const test::Threads one(1);
+  const std::shared_ptr<DataSource> source = make_dataset_source(test::stripes());
+  EXPECT_TRUE(choose_recipe({.source = source, .seconds = 2.0}).pace);
+  const auto larger = [](Experiment& e) { schema_of(e).set("net.channels=16"); };
+  EXPECT_FALSE(choose_recipe({.source = source, .seconds = 2.0, .change = larger}).pace) << "of another network";
+}
+
+TEST(PlanTraining, WithoutADirectoryCannotBeTrained) {
+  Experiment e;
+  e.data = "coupled";
+  EXPECT_EQ(test::input_error([&] { train_run(plan_training({.experiment = e})); }),
+            "a training needs a directory for its run, its plan has none");
 }
 
 }  // namespace
