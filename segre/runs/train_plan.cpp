@@ -5,16 +5,70 @@
 
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
+#include "segre/io/files.h"
 #include "segre/recipes/pace.h"
 #include "segre/runs/load_run.h"
 #include "segre/runs/resume.h"
-#include "segre/runs/wishes.h"
 #include "segre/sources/source_kinds.h"
 
 namespace segre {
 namespace {
 
 constexpr int64_t kMostTimedSteps = 100'000'000'000;  // under a time limit, below the maximum of train.steps
+
+// What the user wants changed in a recipe: the config, then what overrides it.
+class Wishes {
+ public:
+  // Reads the config once: it may be a pipe.
+  explicit Wishes(const Request& request) : request_(request) {
+    if (!request.config.empty()) text_ = read_file(request.config);
+    asked_.net.kind.clear();
+    read_config(asked_);
+    names_network_ = !asked_.net.kind.empty();
+    names_data_ = !asked_.data.empty();
+    override_config(asked_);
+  }
+
+  void change(Experiment& experiment) const {
+    read_config(experiment);
+    override_config(experiment);
+  }
+
+  // A recipe's evidence is for models that can be given it; others have what the user asked for.
+  void change_recipe(Experiment& recipe) const {
+    change(recipe);
+    const bool can_be_given = recipe.form == Form::evidence && recipe.train.objective == Objective::cross_entropy;
+    if (!can_be_given) recipe.train.evidence.kind = asked_.train.evidence.kind;
+  }
+
+  // The changed defaults. net.kind is the one that was asked for; empty if none was.
+  const Experiment& asked() const { return asked_; }
+  // Whether the config itself names the network.
+  bool config_names_network() const { return names_network_; }
+
+ private:
+  void read_config(Experiment& experiment) const {
+    if (!request_.config.empty()) schema_of(experiment).read_text(text_, request_.config);
+  }
+
+  void override_config(Experiment& experiment) const {
+    if (!request_.data.empty()) {
+      experiment.data = request_.data;
+      if (names_data_) experiment.validation.clear();  // it belongs to the config's own data
+    }
+    auto schema = schema_of(experiment);
+    for (const auto& assignment : request_.set) {
+      schema.set(assignment, request_.set_called);
+      if (assignment.starts_with("train.steps=")) experiment.train.epochs = 0;  // it comes after the config's epochs
+    }
+  }
+
+  const Request& request_;
+  std::string text_;
+  Experiment asked_;
+  bool names_network_ = false;
+  bool names_data_ = false;
+};
 
 // What is known before the data are open; locks the directory if it exists.
 TrainPlan start_plan(const Request& request) {

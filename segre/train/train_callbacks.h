@@ -60,8 +60,10 @@ struct TrainCallbacks {
 class StopRequest {
  public:
   /// `callbacks` must outlive it.
-  explicit StopRequest(const TrainCallbacks& callbacks);
-  bool operator()() const;
+  explicit StopRequest(const TrainCallbacks& callbacks) : callbacks_(callbacks) {
+    if (callbacks.signals) guard_.emplace();
+  }
+  bool operator()() const { return (guard_ && InterruptGuard::requested()) || (callbacks_.stop && callbacks_.stop()); }
 
  private:
   const TrainCallbacks& callbacks_;

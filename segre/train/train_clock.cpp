@@ -1,4 +1,4 @@
-#include "segre/train/agreed_clock.h"
+#include "segre/train/train_clock.h"
 
 #include <algorithm>
 
