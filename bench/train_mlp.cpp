@@ -10,7 +10,7 @@
 #include "segre/core/parallel.h"
 #include "segre/core/tuning.h"
 #include "segre/core/version.h"
-#include "segre/experiment/experiment.h"
+#include "segre/recipes/experiment.h"
 #include "segre/sources/source_kinds.h"
 
 int main(int argc, char** argv) {

@@ -19,8 +19,8 @@
 #include "segre/core/parallel.h"
 #include "segre/core/tuning.h"
 #include "segre/core/version.h"
-#include "segre/experiment/experiment.h"
 #include "segre/net/transformer.h"
+#include "segre/recipes/experiment.h"
 
 namespace {
 

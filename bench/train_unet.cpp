@@ -16,7 +16,7 @@
 #include "segre/core/parallel.h"
 #include "segre/core/tuning.h"
 #include "segre/core/version.h"
-#include "segre/experiment/experiment.h"
+#include "segre/recipes/experiment.h"
 
 namespace {
 

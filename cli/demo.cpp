@@ -16,10 +16,6 @@
 #include "segre/core/text.h"
 #include "segre/core/version.h"
 #include "segre/eval/total_variation.h"
-#include "segre/experiment/load_run.h"
-#include "segre/experiment/run_directory.h"
-#include "segre/experiment/train_display.h"
-#include "segre/experiment/train_run.h"
 #include "segre/flow/draw.h"
 #include "segre/io/output.h"
 #include "segre/likelihood/flow_bound.h"
@@ -29,6 +25,10 @@
 #include "segre/report/figures.h"
 #include "segre/report/page.h"
 #include "segre/report/picture.h"
+#include "segre/runs/load_run.h"
+#include "segre/runs/run_directory.h"
+#include "segre/runs/train_display.h"
+#include "segre/runs/train_run.h"
 #include "segre/sources/source_kinds.h"
 
 namespace segre::cli {

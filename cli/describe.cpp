@@ -42,8 +42,8 @@ Described of_config(const DescribeArguments& arguments) {
   const Request request{
       .config = arguments.config, .data = arguments.data, .set = arguments.set, .set_called = "--set"};
   require_data(request);
-  const auto [experiment, source] = resolve(request, torch::kCPU);
-  return {experiment, source->space(), total_steps(experiment.train, *source)};
+  const auto [choice, source] = resolve(request);
+  return {choice.experiment, source->space(), total_steps(choice.experiment.train, *source)};
 }
 
 void print_network(const Described& described, const NetOutline& outline) {

@@ -16,8 +16,8 @@
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
 #include "segre/core/version.h"
-#include "segre/experiment/experiment.h"
 #include "segre/ranks/join.h"
+#include "segre/recipes/experiment.h"
 
 namespace segre::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "segre/experiment/load_run.h"
 #include "segre/io/output.h"
+#include "segre/runs/load_run.h"
 
 namespace segre::cli {
 

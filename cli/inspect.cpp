@@ -11,8 +11,8 @@
 #include "segre/core/memory.h"
 #include "segre/core/text.h"
 #include "segre/data/source_summary.h"
-#include "segre/experiment/recipe.h"
 #include "segre/io/output.h"
+#include "segre/recipes/recipe.h"
 #include "segre/report/picture.h"
 #include "segre/sources/source_kinds.h"
 

@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "segre/experiment/experiment.h"
+#include "segre/recipes/experiment.h"
 
 namespace segre::cli {
 

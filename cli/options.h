@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "segre/core/error.h"
-#include "segre/experiment/load_run.h"
-#include "segre/experiment/resolve.h"
+#include "segre/runs/load_run.h"
+#include "segre/runs/train_plan.h"
 
 namespace segre::cli {
 

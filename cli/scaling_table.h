@@ -3,7 +3,7 @@
 #include <iosfwd>
 #include <vector>
 
-#include "segre/experiment/scaling_plan.h"
+#include "segre/recipes/scaling_plan.h"
 
 namespace segre::cli {
 

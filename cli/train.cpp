@@ -1,5 +1,6 @@
 #include <csignal>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/commands.h"
@@ -10,10 +11,11 @@
 #include "segre/core/device.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
-#include "segre/experiment/resolve.h"
-#include "segre/experiment/train_display.h"
+#include "segre/core/parallel.h"
+#include "segre/core/progress.h"
 #include "segre/io/output.h"
-#include "segre/sources/source_kinds.h"
+#include "segre/runs/plan_report.h"
+#include "segre/runs/train_display.h"
 
 namespace segre::cli {
 namespace {
@@ -27,6 +29,8 @@ struct TrainArguments {
   std::string device = "cpu";
   std::string max_time;
   std::string resume;  // "", "yes" or "auto"
+  bool plan = false;   // print the plan and stop
+  bool json = false;
 };
 
 // Whether to continue a run: with "auto", if there is one.
@@ -36,31 +40,20 @@ bool resumes(const TrainArguments& arguments, const RunDirectory& run) {
   return arguments.resume == "yes" || (arguments.resume == "auto" && run.latest().has_value());
 }
 
-// What to train: the recipe for the data, or the earlier request of a resumed run, changed by CONFIG and the rest.
-Resolved resolved(const TrainArguments& arguments, bool resume, double max_seconds) {
+Request request_of(const TrainArguments& arguments, const RunDirectory& run, bool resume, double started) {
   Request request{.config = arguments.config,
                   .data = arguments.data,
                   .set = arguments.set,
                   .set_called = "--set",
-                  .tell = print_recipe};
+                  .out = run.path(),
+                  .resume = resume,
+                  .device = parse_device(device_of_rank(arguments.device), "--device"),
+                  .started = started,
+                  .on_reason = print_recipe};
   if (!arguments.seed.empty()) request.set.push_back(concat("seed=", parse_seed(arguments.seed)));
-  const torch::Device device = parse_device(arguments.device, "--device");
-  if (resume) return resolve_resumed(request, RunDirectory(arguments.out));
-  require_data(request);
-  return resolve(request, device, max_seconds);
-}
-
-// The same over ranks: rank 0 chooses, and the others open the same data. Those of a resumed run are opened with it.
-Resolved agreed(Ranks& ranks, const TrainArguments& arguments, bool resume, double max_seconds) {
-  Resolved out{};
-  const auto config = on_first(ranks, [&] {
-    out = resolved(arguments, resume, max_seconds);
-    return schema_of(out.experiment).to_toml(/*with_help=*/false);
-  });
-  if (ranks.is_first()) return out;
-  schema_of(out.experiment).read_text(config, "rank 0");
-  if (!resume) out.source = open_source(out.experiment.data);
-  return out;
+  if (!arguments.max_time.empty()) request.max_seconds = parse_duration("--max-time", arguments.max_time);
+  if (!resume) require_data(request);
+  return request;
 }
 
 // How good the model is, and what to type next.
@@ -75,28 +68,41 @@ void print_result(const TrainResult& result, const std::string& run, double seco
             << (result.space.layout() == Layout::image ? "16 --out samples.png" : "1000 --out samples.csv") << '\n';
 }
 
+void print_device(const TrainPlan& plan) {
+  std::cout << "device    " << plan.device.str() << ", " << n_threads() << (n_threads() == 1 ? " thread" : " threads");
+  if (plan.ranks->are_many()) std::cout << ", " << plan.ranks->size() << " ranks";
+  std::cout << '\n';
+}
+
+// Prints what a training would do; creates nothing.
+void print_training_plan(const TrainArguments& arguments, const std::shared_ptr<Ranks>& ranks) {
+  const RunDirectory run(arguments.out);
+  const auto how = on_first(*ranks, [&] { return std::string(resumes(arguments, run) ? "resume" : "start"); });
+  Request request = request_of(arguments, run, how == "resume", now_seconds());
+  request.ranks = ranks;
+  // JSON is printed at the end, the reasons as they are found.
+  if (!arguments.json)
+    request.on_reason = [](const std::string& reason) { std::cout << "recipe    " << reason << std::endl; };
+  const TrainPlan plan = plan_training(request);
+  if (arguments.json) {
+    std::cout << to_json(plan).dump(2) << '\n';
+  } else {
+    std::cout << describe(start_of(plan));
+    print_device(plan);
+  }
+}
+
 void train(const TrainArguments& arguments, const Context& context, const std::shared_ptr<Ranks>& ranks) {
   const double start = now_seconds();
   std::optional<OutputFolder> out;
   const RunDirectory run(on_first(*ranks, [&] { return out.emplace("--out", arguments.out).path().string(); }));
-  const auto how = on_first(*ranks, [&] {
-    run.lock().reset();  // fails before the data are read if another process writes to the run
-    return std::string(resumes(arguments, run) ? "resume" : "start");
-  });
-  const bool resume = how == "resume";
-  const double max_seconds = arguments.max_time.empty() ? 0.0 : parse_duration("--max-time", arguments.max_time);
-  const auto [experiment, source] = agreed(*ranks, arguments, resume, max_seconds);
+  const auto how = on_first(*ranks, [&] { return std::string(resumes(arguments, run) ? "resume" : "start"); });
+  Request request = request_of(arguments, run, how == "resume", start);
+  request.ranks = ranks;
   TrainDisplay display;
-  TrainRunOptions options{.device = device_of_rank(arguments.device),
-                          .max_seconds = max_seconds,
-                          .started = start,
-                          .resume = resume,
-                          .command = context.command_line,
-                          .source = source,
-                          .callbacks = display.callbacks(),
-                          .ranks = ranks};
-  options.callbacks.signals = true;
-  const TrainResult result = train_run(experiment, run, options);
+  TrainCallbacks callbacks = display.callbacks();
+  callbacks.signals = true;
+  const TrainResult result = train_run(plan_training(request), callbacks, context.command_line);
   display.clear();
   print_result(result, arguments.out, now_seconds() - start);
   if (!result.finished) {
@@ -113,7 +119,7 @@ void add_train(CLI::App& app, Context& context) {
   auto arguments = std::make_shared<TrainArguments>();
   command->add_option("CONFIG", arguments->config,
                       "TOML file with keys that change the recipe for the data ('segre keys' lists every key)");
-  command->add_option("--out", arguments->out, "directory for the run")->required();
+  command->add_option("--out", arguments->out, "directory for the run; required unless only a --plan is wanted");
   command->add_option("--data", arguments->data,
                       "what to learn, such as csv:FILE or idx:FILE; 'segre data --help' lists them");
   add_set_option(*command, arguments->set, "train.steps=100");
@@ -124,11 +130,20 @@ void add_train(CLI::App& app, Context& context) {
       "--resume{yes}", arguments->resume,
       "continue the run in --out from its last checkpoint, with the same data, model and objective; 'segre "
       "keys' marks the keys that may change; --resume auto: if it has one, else start it");
+  command->add_flag("--plan", arguments->plan,
+                    "print data, network and the reasons for it, steps and device, and stop; under --max-time the "
+                    "networks race first, as they would");
+  command->add_flag("--json", arguments->json, "print the --plan as JSON");
   command->footer(
       "SIGINT and SIGTERM save and exit with 130 and 143; --resume continues. Only one process may write a run.\n"
-      "Example: segre train --data pinwheel --out runs/pinwheel --max-time 60s");
+      "Example: segre train --data pinwheel --out runs/pinwheel --max-time 60s\n"
+      "         segre train --data pinwheel --plan --json");
   command->callback([arguments, &context] {
-    over_ranks([&](const std::shared_ptr<Ranks>& ranks) { train(*arguments, context, ranks); });
+    if (arguments->json && !arguments->plan) fail_input("--json prints the plan of a training: give --plan, too");
+    if (arguments->out.empty() && (!arguments->plan || !arguments->resume.empty())) throw CLI::RequiredError("--out");
+    over_ranks([&](const std::shared_ptr<Ranks>& ranks) {
+      arguments->plan ? print_training_plan(*arguments, ranks) : train(*arguments, context, ranks);
+    });
   });
 }
 

@@ -2,7 +2,7 @@
 
 #include "fuzz/samples.h"
 #include "fuzz/support.h"
-#include "segre/experiment/experiment.h"
+#include "segre/recipes/experiment.h"
 #include "segre/sources/source_kinds.h"
 
 namespace {

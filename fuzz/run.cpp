@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/support.h"
-#include "segre/experiment/load_run.h"
+#include "segre/runs/load_run.h"
 
 namespace {
 

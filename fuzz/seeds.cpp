@@ -8,12 +8,12 @@
 
 #include "fuzz/samples.h"
 #include "segre/core/error.h"
-#include "segre/experiment/run_directory.h"
 #include "segre/io/files.h"
 #include "segre/io/png.h"
 #include "segre/net/latent_class.h"
 #include "segre/net/mlp.h"
 #include "segre/net/unet.h"
+#include "segre/runs/run_directory.h"
 #include "tests/support/archives.h"
 
 namespace {
@@ -59,10 +59,8 @@ RunFiles run_of(const Experiment& experiment, const Space& space) {
   const RunDirectory run(folder.path());
   run.create();
   const Model model = make_model(experiment, space, torch::kCPU);
-  NamedTensors state{{"time_law.sum", torch::ones({64}, torch::kFloat64)},
-                     {"time_law.mass", torch::ones({64}, torch::kFloat64)}};
-  for (const auto& [name, weight] : model.field().parameters()) state["ema." + name] = weight;
-  for (const auto& [name, buffer] : model.field().buffers()) state["buffers." + name] = buffer;
+  NamedTensors state = named_weights(model.field(), /*averaged=*/true);
+  for (const auto& name : TimeLaw::state_names()) state[name] = torch::ones({TimeLaw::kBins}, torch::kFloat64);
   run.save(1, state, space, experiment);
   // Only a few keys, since short seeds run faster.
   const std::string config = config_of(experiment);

@@ -75,7 +75,8 @@
 #include "segre/model/joint_oracle.h"
 #include "segre/model/model.h"
 
-// gives: Trainer, from path samples to parameters
+// gives: Trainer, from path samples to parameters; TrainCallbacks
+#include "segre/train/train_callbacks.h"
 #include "segre/train/trainer.h"
 #include "segre/train/validation.h"
 
@@ -105,13 +106,16 @@
 #include "segre/ood/detector.h"
 #include "segre/ood/outliers.h"
 
-// gives: Experiment (a config), RunDirectory, load_run, train_run, TrainDisplay, plan_scaling
-#include "segre/experiment/custom_field.h"
-#include "segre/experiment/experiment.h"
-#include "segre/experiment/load_run.h"
-#include "segre/experiment/recipe.h"
-#include "segre/experiment/run_directory.h"
-#include "segre/experiment/train_run.h"
+// gives: Experiment (a config with the options of every stage), recipe_for, CustomField
+#include "segre/recipes/custom_field.h"
+#include "segre/recipes/experiment.h"
+#include "segre/recipes/recipe.h"
+
+// gives: plan_training, train_run, RunDirectory, load_run
+#include "segre/runs/load_run.h"
+#include "segre/runs/run_directory.h"
+#include "segre/runs/train_plan.h"
+#include "segre/runs/train_run.h"
 
 // gives: what the commands do: score, sample, evaluate, detect, rank, compare, check
 #include "segre/tasks/complete.h"

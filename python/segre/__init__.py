@@ -16,7 +16,7 @@ from . import _libtorch
 _libtorch.load()
 
 from . import nn, train  # noqa: E402
-from ._fit import fit  # noqa: E402
+from ._fit import fit, plan  # noqa: E402
 from ._model import Model, Scores, load  # noqa: E402
 from ._oracle import Oracle  # noqa: E402
 from ._sources import data  # noqa: E402
@@ -24,4 +24,4 @@ from .nn import Field, Space  # noqa: E402
 from ._core import release as _release  # noqa: E402
 
 __version__: str = _release()
-__all__ = ["Field", "Model", "Oracle", "Scores", "Space", "data", "fit", "load", "nn", "train"]
+__all__ = ["Field", "Model", "Oracle", "Scores", "Space", "data", "fit", "load", "nn", "plan", "train"]

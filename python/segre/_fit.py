@@ -83,6 +83,43 @@ def fit(
     return model
 
 
+def plan(
+    data: Any,
+    *,
+    max_time: str | float | None = None,
+    seed: int | None = None,
+    device: str = "cpu",
+    config: str | Path | Mapping[str, Any] | None = None,
+    field: Field | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> dict[str, Any]:
+    """What ``fit`` with the same arguments would do: data, network and the reasons for it, steps, device, all keys.
+
+    docs/json.md describes the dictionary. Under a time limit the networks race, as they would in ``fit``, and
+    ``progress`` reports the reasons on standard error at once.
+
+    >>> import segre
+    >>> plan = segre.plan("coupled", config={"train.steps": 50}, progress=False)
+    >>> plan["network"]["kind"], plan["training"]["expected_steps"]
+    ('latent_class', 50)
+    """
+    _show.ready()
+    source, name = _sources.open_data(data, options)
+    text = _core.plan(
+        source,
+        name,
+        str(config) if isinstance(config, (str, Path)) else "",
+        assignments(_keys(config, seed)),
+        device,
+        "" if max_time is None else str(max_time),
+        progress,
+        None if field is None else field._module(),
+    )
+    result: dict[str, Any] = json.loads(text)
+    return result
+
+
 def _keys(config: str | Path | Mapping[str, Any] | None, seed: int | None) -> dict[str, Any]:
     """The keys that the user sets."""
     if config is not None and not isinstance(config, (str, Path, Mapping)):

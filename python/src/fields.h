@@ -2,7 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "segre/experiment/custom_field.h"
+#include "segre/recipes/custom_field.h"
 
 namespace segre::python {
 

@@ -12,8 +12,8 @@
 #include "fields.h"
 #include "segre/core/device.h"
 #include "segre/core/error.h"
-#include "segre/experiment/experiment.h"
 #include "segre/flow/flow.h"
+#include "segre/recipes/experiment.h"
 #include "work.h"
 
 namespace nb = nanobind;

@@ -1,6 +1,6 @@
 // Trained models: training, loading, and the tasks of the command line.
 
-#include "segre/experiment/load_run.h"
+#include "segre/runs/load_run.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -14,9 +14,11 @@
 #include "labels.h"
 #include "segre/core/clock.h"
 #include "segre/core/device.h"
-#include "segre/experiment/resolve.h"
-#include "segre/experiment/train_display.h"
+#include "segre/core/progress.h"
 #include "segre/ood/outliers.h"
+#include "segre/runs/plan_report.h"
+#include "segre/runs/train_display.h"
+#include "segre/runs/train_run.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
@@ -43,48 +45,45 @@ struct TrainRequest {
   Set set;
   std::string device;
   std::string max_time;
-  std::string out;
-  std::string called;  // what messages call it
-  bool resume;
+  std::string out{};     // empty: nothing is written
+  std::string called{};  // what messages call it
+  bool resume = false;
   bool show;
   std::optional<TorchModule> module;  // a network of torch instead of one of ours
 };
 
-Request request_of(const TrainRequest& asked) {
+Request request_of(const TrainRequest& asked, double started) {
   Request request{.config = asked.config,
                   .data = asked.data,
                   .source = asked.source,
-                  .own_network = asked.module.has_value(),
                   .set = asked.set,
                   .set_called = "config",
+                  .out = asked.out,
+                  .resume = asked.resume,
+                  .device = parse_device(asked.device),
+                  .started = started,
                   .stop = interrupted};
-  if (asked.show) request.tell = print_recipe;
+  if (!asked.max_time.empty()) request.max_seconds = parse_duration("max_time", asked.max_time);
+  if (asked.module) request.field = custom_field(*asked.module);
+  if (asked.show) request.on_reason = print_recipe;
   return request;
 }
 
 TrainResult train(const TrainRequest& asked) {
   const double start = now_seconds();
-  const RunDirectory run(asked.out);
-  const double max_seconds = asked.max_time.empty() ? 0.0 : parse_duration("max_time", asked.max_time);
-  const Request request = request_of(asked);
-  const auto device = parse_device(asked.device);
-  const auto [experiment, source] =
-      asked.resume ? resolve_resumed(request, run) : resolve(request, device, max_seconds);
+  TrainPlan plan = plan_training(request_of(asked, start));
   TrainDisplay display;
-  TrainRunOptions options{.device = asked.device,
-                          .max_seconds = max_seconds,
-                          .started = start,
-                          .resume = asked.resume,
-                          .command = "segre.fit",
-                          .source = source};
-  if (asked.show) options.callbacks = display.callbacks();
-  options.callbacks.stop = interrupted;
-  if (asked.module) options.field = custom_field(*asked.module);
-  const TrainResult result = train_run(experiment, run, options);
+  TrainCallbacks callbacks;
+  if (asked.show) callbacks = display.callbacks();
+  callbacks.stop = interrupted;
+  const TrainResult result = train_run(std::move(plan), callbacks, "segre.fit");
   display.clear();
   if (asked.show) print_end(result, asked.called, now_seconds() - start);
   return result;
 }
+
+// What train() would do, as JSON.
+std::string plan(const TrainRequest& asked) { return to_json(plan_training(request_of(asked, now_seconds()))).dump(); }
 
 LoadedRun load(const std::string& path, const std::string& device, const std::string& checkpoint, bool full_precision,
                const std::optional<TorchModule>& module) {
@@ -248,6 +247,24 @@ void bind_training(nb::module_& m) {
       "show"_a, "module"_a.none(), nb::call_guard<Work>());
 }
 
+void bind_plan(nb::module_& m) {
+  m.def(
+      "plan",
+      [](SharedSource source, std::string data, std::string config, Set set, std::string device, std::string max_time,
+         bool show, std::optional<TorchModule> module) {
+        return plan({.source = std::move(source),
+                     .data = std::move(data),
+                     .config = std::move(config),
+                     .set = std::move(set),
+                     .device = std::move(device),
+                     .max_time = std::move(max_time),
+                     .show = show,
+                     .module = std::move(module)});
+      },
+      "source"_a.none(), "data"_a, "config"_a, "set"_a, "device"_a, "max_time"_a, "show"_a, "module"_a.none(),
+      nb::call_guard<Work>());
+}
+
 void bind_results(nb::module_& m) {
   nb::class_<ScoreResult>(m, "ScoreResult")
       .def_prop_ro("log_p", [](const ScoreResult& r) { return r.log_p; })
@@ -274,6 +291,7 @@ void bind_results(nb::module_& m) {
 
 void bind_run(nb::module_& m) {
   bind_training(m);
+  bind_plan(m);
   bind_results(m);
   nb::class_<LoadedRun>(m, "Run")
       .def_prop_ro("space", [](const LoadedRun& run) { return run.model.space(); })

@@ -11,10 +11,10 @@
 #include "bindings.h"
 #include "labels.h"
 #include "segre/core/error.h"
-#include "segre/experiment/experiment.h"
-#include "segre/experiment/load_run.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
+#include "segre/recipes/experiment.h"
+#include "segre/runs/load_run.h"
 #include "work.h"
 
 namespace nb = nanobind;

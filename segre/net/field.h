@@ -51,7 +51,7 @@ FieldInput only_point(const FieldInput& input);
 enum class FieldReads { point, strength, standardised };
 
 /// The network F_theta, the only interface that later stages see: it maps what it is shown to any real values [B, S],
-/// where adding a constant per variable changes nothing. A program may supply its own: experiment/custom_field.h lists
+/// where adding a constant per variable changes nothing. A program may supply its own: recipes/custom_field.h lists
 /// the requirements.
 class Field {
  public:

@@ -1,7 +1,7 @@
 #pragma once  // internal
 
 #include "segre/core/work.h"
-#include "segre/experiment/load_run.h"
+#include "segre/runs/load_run.h"
 
 namespace segre {
 

@@ -4,7 +4,7 @@
 
 #include "segre/core/work.h"
 #include "segre/data/source_name.h"
-#include "segre/experiment/load_run.h"
+#include "segre/runs/load_run.h"
 
 namespace segre {
 

@@ -2,8 +2,8 @@
 
 #include "segre/core/work.h"
 #include "segre/eval/convergence.h"
-#include "segre/experiment/load_run.h"
 #include "segre/likelihood/scores.h"
+#include "segre/runs/load_run.h"
 
 namespace segre {
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "segre/core/work.h"
-#include "segre/experiment/load_run.h"
 #include "segre/ood/report.h"
+#include "segre/runs/load_run.h"
 #include "segre/tasks/score.h"
 
 namespace segre {

@@ -2,7 +2,7 @@
 
 #include "segre/core/work.h"
 #include "segre/eval/evaluation.h"
-#include "segre/experiment/load_run.h"
+#include "segre/runs/load_run.h"
 
 namespace segre {
 

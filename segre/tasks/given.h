@@ -1,6 +1,6 @@
 #pragma once  // internal
 
-#include "segre/experiment/load_run.h"
+#include "segre/runs/load_run.h"
 
 namespace segre {
 

@@ -4,8 +4,8 @@
 
 #include "segre/core/work.h"
 #include "segre/data/source_name.h"
-#include "segre/experiment/load_run.h"
 #include "segre/likelihood/scores.h"
+#include "segre/runs/load_run.h"
 
 namespace segre {
 

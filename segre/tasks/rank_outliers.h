@@ -2,8 +2,8 @@
 
 #include "segre/core/work.h"
 #include "segre/data/source.h"
-#include "segre/experiment/load_run.h"
 #include "segre/ood/outliers.h"
+#include "segre/runs/load_run.h"
 
 namespace segre {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "segre/experiment/load_run.h"
 #include "segre/flow/draw.h"
+#include "segre/runs/load_run.h"
 
 namespace segre {
 

@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "segre/core/work.h"
-#include "segre/experiment/load_run.h"
 #include "segre/likelihood/refine.h"
 #include "segre/likelihood/scores.h"
+#include "segre/runs/load_run.h"
 
 namespace segre {
 

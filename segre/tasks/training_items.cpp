@@ -3,7 +3,7 @@
 #include "segre/core/error.h"
 #include "segre/core/log.h"
 #include "segre/data/label_counts.h"
-#include "segre/experiment/training_data.h"
+#include "segre/recipes/training_data.h"
 #include "segre/sources/relabel.h"
 
 namespace segre {

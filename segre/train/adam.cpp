@@ -9,11 +9,10 @@
 #include "segre/kernels/adam_kernel.h"
 #include "segre/kernels/copy_each.h"
 #include "segre/train/parameter_exchange.h"
+#include "segre/train/state_names.h"
 
 namespace segre {
 namespace {
-
-const char* const kStepName = "adam.step";
 
 const torch::Tensor& find(const NamedTensors& state, const std::string& name, const torch::Tensor& like) {
   const auto at = state.find(name);
@@ -175,11 +174,12 @@ NamedTensors Adam::weights() const { return by_name(whole(&Slot::weight, device(
 NamedTensors Adam::average() const { return by_name(whole(&Slot::average, device())); }
 
 NamedTensors Adam::state() const {
-  NamedTensors out{{kStepName, torch::tensor(n_steps_, torch::kInt64)}};
+  NamedTensors out{{state_names::kStep, torch::tensor(n_steps_, torch::kInt64)}};
   std::optional<torch::Device> where = torch::kCPU;
   if (shares_ && !shares_->is_first()) where.reset();
-  for (const auto& [name, part] : {std::pair{"weights.", &Slot::weight}, std::pair{"adam.m.", &Slot::m},
-                                   std::pair{"adam.v.", &Slot::v}, std::pair{"ema.", &Slot::average}}) {
+  for (const auto& [name, part] :
+       {std::pair{state_names::kWeights, &Slot::weight}, std::pair{state_names::kMeans, &Slot::m},
+        std::pair{state_names::kSquares, &Slot::v}, std::pair{state_names::kAverages, &Slot::average}}) {
     const auto tensors = whole(part, where);
     for (size_t k = 0; k < slots_.size(); ++k)
       out[name + slots_[k].name] =
@@ -190,7 +190,7 @@ NamedTensors Adam::state() const {
 
 void Adam::load(const NamedTensors& state) {
   const torch::NoGradGuard no_grad;
-  n_steps_ = find(state, kStepName, torch::tensor(n_steps_, torch::kInt64)).item<int64_t>();
+  n_steps_ = find(state, state_names::kStep, torch::tensor(n_steps_, torch::kInt64)).item<int64_t>();
   for (size_t k = 0; k < slots_.size(); ++k) {
     Slot& slot = slots_[k];
     const auto take = [&](const std::string& prefix, const torch::Tensor& part) {
@@ -198,13 +198,13 @@ void Adam::load(const NamedTensors& state) {
       if (part.defined())
         part.copy_(own_numbers(k, keeps_numbers() ? kernels::in_layout_of(slot.parameter, found) : found));
     };
-    take("weights.", slot.weight);
-    take("adam.m.", slot.m);
-    take("adam.v.", slot.v);
-    take("ema.", slot.average);
+    take(state_names::kWeights, slot.weight);
+    take(state_names::kMeans, slot.m);
+    take(state_names::kSquares, slot.v);
+    take(state_names::kAverages, slot.average);
     // Rounded copies, and numbers of other ranks.
     if (keeps_numbers() || !slot.parameter.is_alias_of(slot.weight))
-      slot.parameter.detach().copy_(find(state, "weights." + slot.name, slot.parameter));
+      slot.parameter.detach().copy_(find(state, state_names::kWeights + slot.name, slot.parameter));
   }
 }
 

@@ -54,8 +54,8 @@ class Adam {
   NamedTensors weights() const;
   /// The averaged weights by parameter name.
   NamedTensors average() const;
-  /// Weights, moments and averages, named "weights.*", "adam.m.*", "adam.v.*", "ema.*", and the step count. Where they
-  /// are shared out, rank 0 has their values, the other ranks only their shapes.
+  /// Weights, moments, averages and the step count, by the names in state_names.h. Where they are shared out, rank 0
+  /// has their values, the other ranks only their shapes.
   NamedTensors state() const;
   /// Restores what state() returned.
   void load(const NamedTensors& state);

@@ -5,14 +5,13 @@
 
 #include "segre/core/error.h"
 #include "segre/kernels/draw_kernels.h"
+#include "segre/train/state_names.h"
 
 namespace segre {
 namespace {
 
 constexpr double kMemory = 0.99;             // decay of the running mean per batch
 constexpr double kLeastInformation = 1e-12;  // keeps the law proper if every error is 0
-const char* const kSumName = "time_law.sum";
-const char* const kMassName = "time_law.mass";
 
 }  // namespace
 
@@ -82,11 +81,11 @@ double TimeLaw::nats() const {
   return t_max_ / kBins * information().sum().item<double>();
 }
 
-std::vector<std::string> TimeLaw::state_names() { return {kSumName, kMassName}; }
+std::vector<std::string> TimeLaw::state_names() { return {state_names::kTimeSum, state_names::kTimeMass}; }
 
 TimeDensity TimeLaw::spread(const NamedTensors& state, double t1) {
-  const auto sum = state.find(kSumName);
-  const auto mass = state.find(kMassName);
+  const auto sum = state.find(state_names::kTimeSum);
+  const auto mass = state.find(state_names::kTimeMass);
   if (sum == state.end() || mass == state.end()) return TimeDensity(t1);
   for (const auto& at : {sum, mass})
     if (at->second.sizes() != at::IntArrayRef{kBins} || !at->second.isfinite().all().item<bool>())
@@ -100,12 +99,13 @@ TimeDensity TimeLaw::spread(const NamedTensors& state, double t1) {
 
 NamedTensors TimeLaw::state() const {
   if (kind_ == TimeLawKind::uniform) return {};
-  return {{kSumName, sum_}, {kMassName, mass_}};
+  return {{state_names::kTimeSum, sum_}, {state_names::kTimeMass, mass_}};
 }
 
 void TimeLaw::load(const NamedTensors& state) {
   if (kind_ == TimeLawKind::uniform) return;
-  for (const auto& [name, target] : {std::pair{kSumName, &sum_}, std::pair{kMassName, &mass_}}) {
+  for (const auto& [name, target] :
+       {std::pair{state_names::kTimeSum, &sum_}, std::pair{state_names::kTimeMass, &mass_}}) {
     const auto at = state.find(name);
     if (at == state.end() || at->second.numel() != kBins)
       fail_input("the checkpoint has no tensor ", name, " of ", kBins, " numbers");

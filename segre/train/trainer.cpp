@@ -11,6 +11,7 @@
 #include "segre/space/check_labels.h"
 #include "segre/train/device_exchange.h"
 #include "segre/train/parameter_exchange.h"
+#include "segre/train/state_names.h"
 #include "segre/train/state_shares.h"
 
 namespace segre {
@@ -395,7 +396,7 @@ double Trainer::nats() const {
 NamedTensors Trainer::average() const {
   wait();
   NamedTensors out = adam_->average();
-  for (const auto& [name, buffer] : model_.field().buffers()) out["buffers." + name] = buffer;
+  for (const auto& [name, buffer] : model_.field().buffers()) out[state_names::kBuffers + name] = buffer;
   return out;
 }
 
@@ -403,13 +404,13 @@ NamedTensors Trainer::state() const {
   wait();
   NamedTensors out = adam_->state();
   out.merge(law_.state());
-  for (const auto& [name, buffer] : model_.field().buffers()) out["buffers." + name] = buffer;
+  for (const auto& [name, buffer] : model_.field().buffers()) out[state_names::kBuffers + name] = buffer;
   return out;
 }
 
 void Trainer::load(const NamedTensors& state) {
   const torch::NoGradGuard no_grad;
-  for (const auto& [name, buffer] : model_.field().buffers()) copy_from(buffer, state, "buffers." + name);
+  for (const auto& [name, buffer] : model_.field().buffers()) copy_from(buffer, state, state_names::kBuffers + name);
   model_.field().refresh();
   adam_->load(state);
   law_.load(state);
@@ -425,11 +426,18 @@ int64_t total_steps(const TrainOptions& options, const DataSource& source) {
   return std::max<int64_t>(1, options.epochs * source.n_items() / options.batch);
 }
 
+NamedTensors named_weights(const Field& field, bool averaged) {
+  NamedTensors named;
+  for (const auto& [name, weight] : field.parameters()) named[state_names::weights_in_use(averaged) + name] = weight;
+  for (const auto& [name, buffer] : field.buffers()) named[state_names::kBuffers + name] = buffer;
+  return named;
+}
+
 void load_weights(Field& field, const NamedTensors& state, bool averaged) {
   const torch::NoGradGuard no_grad;
-  const std::string prefix = averaged ? "ema." : "weights.";
+  const char* const prefix = state_names::weights_in_use(averaged);
   for (const auto& [name, weight] : field.parameters()) copy_from(weight, state, prefix + name);
-  for (const auto& [name, buffer] : field.buffers()) copy_from(buffer, state, "buffers." + name);
+  for (const auto& [name, buffer] : field.buffers()) copy_from(buffer, state, state_names::kBuffers + name);
   field.refresh();
 }
 

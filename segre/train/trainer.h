@@ -83,7 +83,7 @@ class Trainer {
   double t_max() const { return law_.t_max(); }
   /// The averaged weights by name, for validation and samples during training. Waits for all started steps.
   NamedTensors average() const;
-  /// Weights ("weights.*"), buffers ("buffers.*"), averaged weights ("ema.*"), optimiser and time law. Also waits.
+  /// Weights, buffers, averaged weights, optimiser and time law, by the names in state_names.h. Also waits.
   NamedTensors state() const;
   void load(const NamedTensors& state);
 
@@ -128,6 +128,10 @@ class Trainer {
   std::unique_ptr<CapturedStep> captured_;
   int64_t n_taken_ = 0;  // steps whose losses were taken
 };
+
+/// A field's weights and buffers by their names in Trainer::state(): the weights as the averaged ones, or as the last
+/// ones if `averaged` is false.
+NamedTensors named_weights(const Field& field, bool averaged);
 
 /// Loads weights from Trainer::state() into a field: the averaged ones, or the last ones if `averaged` is false.
 void load_weights(Field& field, const NamedTensors& state, bool averaged);

@@ -7,6 +7,7 @@
 #include "segre/core/one_thread.h"
 #include "segre/core/parallel.h"
 #include "segre/data/split.h"
+#include "segre/train/state_names.h"
 
 namespace segre {
 namespace {
@@ -67,7 +68,7 @@ ValidationResult Validation::operator()(const NamedTensors& weights, Ranks& rank
     const torch::NoGradGuard no_grad;
     for (const auto& [name, parameter] : model_.field().parameters()) parameter.copy_(weights.at(name));
     for (const auto& [name, buffer] : model_.field().buffers())
-      if (const auto at = weights.find("buffers." + name); at != weights.end()) buffer.copy_(at->second);
+      if (const auto at = weights.find(state_names::kBuffers + name); at != weights.end()) buffer.copy_(at->second);
     model_.field().refresh();
   }
   const int64_t E = times_.size(0);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tests/experiment/custom.h"
-#include "tests/experiment/trained.h"
+#include "tests/runs/custom.h"
+#include "tests/runs/trained.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "segre/experiment/experiment.h"
 #include "segre/io/files.h"
 #include "segre/io/png.h"
+#include "segre/recipes/experiment.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 

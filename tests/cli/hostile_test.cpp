@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "segre/experiment/run_directory.h"
 #include "segre/io/files.h"
+#include "segre/runs/run_directory.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 

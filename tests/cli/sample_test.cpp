@@ -5,11 +5,11 @@
 
 #include <cmath>
 
-#include "segre/experiment/run_directory.h"
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
 #include "segre/io/png.h"
 #include "segre/path/e_geodesic.h"
+#include "segre/runs/run_directory.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 

@@ -4,10 +4,10 @@
 #include <csignal>
 #include <thread>
 
-#include "segre/experiment/load_run.h"
-#include "segre/experiment/run_directory.h"
 #include "segre/io/files.h"
 #include "segre/path/e_geodesic.h"
+#include "segre/runs/load_run.h"
+#include "segre/runs/run_directory.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 

@@ -4,8 +4,8 @@
 
 #include "segre/core/text.h"
 #include "segre/core/version.h"
-#include "segre/experiment/experiment.h"
 #include "segre/io/files.h"
+#include "segre/recipes/experiment.h"
 #include "tests/support/messages.h"
 #include "tests/support/program.h"
 

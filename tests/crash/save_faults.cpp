@@ -15,12 +15,12 @@
 
 #include "segre/core/text.h"
 #include "segre/core/torch.h"
-#include "segre/experiment/load_run.h"
-#include "segre/experiment/run_directory.h"
-#include "segre/experiment/train_run.h"
 #include "segre/io/files.h"
+#include "segre/runs/load_run.h"
+#include "segre/runs/run_directory.h"
+#include "segre/runs/train_run.h"
 #include "tests/crash/faults.h"
-#include "tests/experiment/tiny.h"
+#include "tests/runs/tiny.h"
 
 namespace segre {
 namespace {

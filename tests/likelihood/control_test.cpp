@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "segre/experiment/experiment.h"
 #include "segre/likelihood/free_bound.h"
 #include "segre/net/mlp.h"
 #include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
+#include "segre/recipes/experiment.h"
 #include "segre/space/blocks.h"
 #include "tests/support/reference.h"
 #include "tests/support/statistics.h"

@@ -1,10 +1,10 @@
 // What a score depends on: the item and the seed, nothing else.
 
-#include "segre/experiment/experiment.h"
 #include "segre/likelihood/flow_bound.h"
 #include "segre/likelihood/free_bound.h"
 #include "segre/net/unet.h"
 #include "segre/path/e_geodesic.h"
+#include "segre/recipes/experiment.h"
 #include "tests/support/at_once.h"
 #include "tests/support/reference.h"
 #include "tests/support/threads.h"

@@ -1,9 +1,9 @@
 #include "segre/likelihood/trace.h"
 
-#include "segre/experiment/experiment.h"
 #include "segre/likelihood/quadrature.h"
 #include "segre/net/mlp.h"
 #include "segre/path/simplex.h"
+#include "segre/recipes/experiment.h"
 #include "tests/support/reference.h"
 
 namespace segre::trace_test {

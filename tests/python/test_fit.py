@@ -37,6 +37,17 @@ def test_keys_of_the_config(sequences):
     assert "step 7" in repr(model) and "sequence of 6 variables" in repr(model)
 
 
+def test_the_plan_is_what_fit_does(sequences):
+    plan = segre.plan(sequences, config=TINY, progress=False)
+    model = quick(sequences)
+    assert plan["config"] == model.config
+    assert plan["training"]["expected_steps"] == model.step
+    assert plan["data"]["items"] == len(sequences)
+    assert plan["data"]["training_items"] + plan["data"]["held_out_items"] == len(sequences)
+    assert plan["network"]["reasons"] == plan["network"]["race"] == []  # the network was asked for
+    assert plan["out"] is None
+
+
 def test_a_file_of_keys(sequences, tmp_path):
     file = tmp_path / "own.toml"
     file.write_text('[net]\nkind = "mlp"\nhidden = [16]\n[train]\nsteps = 5\nbatch = 8\n')

@@ -7,10 +7,10 @@
 #include <random>
 #include <thread>
 
-#include "segre/experiment/run_directory.h"
 #include "segre/io/files.h"
 #include "segre/io/safetensors.h"
 #include "segre/ranks/join.h"
+#include "segre/runs/run_directory.h"
 #include "tests/support/full_disk.h"
 #include "tests/support/launched.h"
 

@@ -1,7 +1,7 @@
-#include "segre/experiment/data_fingerprint.h"
 #include "segre/io/mapped_rows.h"
 #include "segre/io/npy.h"
 #include "segre/read/readers.h"
+#include "segre/runs/data_fingerprint.h"
 #include "segre/sources/source_kinds.h"
 #include "tests/support/archives.h"
 #include "tests/support/mapped.h"

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "segre/experiment/data_fingerprint.h"
 #include "segre/io/files.h"
 #include "segre/io/mapped_rows.h"
+#include "segre/runs/data_fingerprint.h"
 #include "segre/sources/relabel.h"
 #include "segre/sources/source_kinds.h"
 #include "tests/support/archives.h"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "segre/experiment/load_run.h"
 #include "segre/net/tree.h"
 #include "segre/path/e_geodesic.h"
+#include "segre/runs/load_run.h"
 #include "tests/support/reference.h"
 
 // Runs that were never trained: the test states their model's probabilities, as a tree or as logits.

@@ -14,7 +14,7 @@
 #include "segre/tasks/sample_run.h"
 #include "segre/tasks/score.h"
 #include "segre/tasks/training_items.h"
-#include "tests/experiment/trained.h"
+#include "tests/runs/trained.h"
 #include "tests/support/messages.h"
 
 namespace segre::tasks_test {

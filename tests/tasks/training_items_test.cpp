@@ -3,7 +3,7 @@
 #include <set>
 
 #include "segre/sources/source_kinds.h"
-#include "tests/experiment/trained.h"
+#include "tests/runs/trained.h"
 #include "tests/support/heard_log.h"
 #include "tests/support/messages.h"
 

@@ -4,12 +4,12 @@
 #include <functional>
 #include <limits>
 
-#include "segre/experiment/experiment.h"
 #include "segre/flow/sampler.h"
 #include "segre/net/mlp.h"
 #include "segre/net/residual.h"
 #include "segre/net/transformer.h"
 #include "segre/net/unet.h"
+#include "segre/recipes/experiment.h"
 #include "segre/train/trainer.h"
 #include "tests/support/at_once.h"
 #include "tests/support/datasets.h"

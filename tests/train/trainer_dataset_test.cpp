@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "segre/experiment/experiment.h"
 #include "segre/net/mlp.h"
 #include "segre/net/net_kinds.h"
 #include "segre/net/unet.h"
+#include "segre/recipes/experiment.h"
 #include "segre/train/trainer.h"
 #include "tests/support/datasets.h"
 #include "tests/support/messages.h"

@@ -1,12 +1,11 @@
 // Trainer: a step is a function of its number and the state, for every kind of network and time law.
 
-#include "segre/experiment/experiment.h"
-#include "segre/io/safetensors.h"
 #include "segre/net/latent_class.h"
 #include "segre/net/mlp.h"
 #include "segre/net/net_kinds.h"
 #include "segre/net/residual.h"
 #include "segre/net/transformer.h"
+#include "segre/recipes/experiment.h"
 #include "segre/train/trainer.h"
 #include "tests/support/messages.h"
 #include "tests/support/support.h"
