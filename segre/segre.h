@@ -6,6 +6,7 @@
 // parse_device, revision
 #include "segre/core/captured.h"
 #include "segre/core/cleanup.h"
+#include "segre/core/deadline.h"
 #include "segre/core/device.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "segre/core/error.h"
+#include "segre/core/deadline.h"
 
 namespace segre {
 
@@ -35,8 +35,9 @@ struct WorkCallbacks {
     check();
   }
 
-  /// Asks `stop` alone, within a part that takes long.
+  /// Calls `stop` alone, within a part that takes long.
   void check() const {
+    check_deadline();
     if (stop && stop()) throw Interrupted();
   }
 
