@@ -222,7 +222,8 @@
 #include "segre/experiment/train_display.h"
 #include "segre/experiment/train_run.h"
 
-// gives: what the commands do: score, sample, evaluate, detect, rank, compare, check
+// gives: Session, and what the commands do: score, sample, complete, predict, evaluate, detect, rank, compare, check;
+// rows by names, and results as JSON
 #include "segre/tasks/check_conditionals.h"
 #include "segre/tasks/check_estimators.h"
 #include "segre/tasks/complete.h"
@@ -231,9 +232,13 @@
 #include "segre/tasks/detect_outside.h"
 #include "segre/tasks/evaluate_run.h"
 #include "segre/tasks/given.h"
+#include "segre/tasks/item_stream.h"
 #include "segre/tasks/known_joint.h"
 #include "segre/tasks/predict.h"
 #include "segre/tasks/rank_outliers.h"
+#include "segre/tasks/rows.h"
 #include "segre/tasks/sample_run.h"
 #include "segre/tasks/score.h"
+#include "segre/tasks/session.h"
+#include "segre/tasks/to_json.h"
 #include "segre/tasks/training_items.h"
