@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/label_output.h"
 #include "cli/options.h"
 #include "cli/ranks.h"
@@ -15,8 +16,8 @@
 #include "segre/io/npy.h"
 #include "segre/read/readers.h"
 #include "segre/sources/relabel.h"
-#include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
+#include "segre/tasks/session.h"
 
 namespace segre::cli {
 namespace {
@@ -25,6 +26,7 @@ struct CompleteArguments {
   std::string run;
   std::string data;
   std::string out;
+  bool json = false;
   int64_t draws = 1;
   bool best = false;
   std::string probabilities;
@@ -42,16 +44,19 @@ bool is_plain_table(const CompleteArguments& a, const Space& space) {
   return parse_source_name(a.data).kind() == "csv" && space.layout() == Layout::table && a.evidence.empty();
 }
 
+SourceName table_name(const CompleteArguments& a) {
+  const SourceName name = parse_source_name(a.data);
+  return a.items > 0 ? name.with("limit", std::to_string(std::min(a.items, name.limit()))) : name;
+}
+
 // A table goes through row by row and keeps its form.
 int64_t complete_table(const CompleteArguments& a, const Completer& completer, RanksOutput* out,
                        RanksOutput* probabilities) {
   CompleteOutputs outputs{.draws = a.best ? 0 : a.draws};
-  SourceName name = parse_source_name(a.data);
-  if (a.items > 0) name = name.with("limit", std::to_string(std::min(a.items, name.limit())));
   int64_t n = 0;
   const auto work = [&] {
     n = with_progress([&](const WorkCallbacks& callbacks) {
-      return complete_csv(completer, name, "--data " + a.data, outputs, parse_seed(a.seed), callbacks);
+      return complete_csv(completer, table_name(a), "--data " + a.data, outputs, parse_seed(a.seed), callbacks);
     });
   };
   const auto with_probabilities = [&] {
@@ -72,39 +77,37 @@ int64_t complete_table(const CompleteArguments& a, const Completer& completer, R
   return n;
 }
 
-// The numbers of some items' rows in their file, counted from 1.
-std::vector<int64_t> row_numbers(const std::vector<int64_t>& file_rows, int64_t first, int64_t count) {
-  std::vector<int64_t> numbers;
-  for (int64_t k = 0; k < count; ++k) numbers.push_back(file_rows[first + k] + 1);
-  return numbers;
+// The items with their numbers, and what is known about their labels besides.
+ItemBatch read_items(const CompleteArguments& a, const Space& space, bool writes_text) {
+  const std::string what = "--data " + a.data;
+  const auto source = open_source_for(space, a.data, what, Unknowns::allow);
+  if (writes_text) note_encoding(parse_source_name(a.data));
+  ItemBatch items{.labels = first_items(space, *source, a.items, what, Unknowns::allow)};
+  const auto file_rows = file_rows_of(*source, items.labels.size(0));
+  if (!a.evidence.empty())
+    items.soft = check_evidence(space, read_npy_numbers(a.evidence), file_rows, "--evidence " + a.evidence);
+  for (const int64_t row : file_rows) items.rows.push_back(row + 1);
+  return items;
 }
 
 int64_t complete_in_memory(const CompleteArguments& a, const Completer& completer, LabelOutput* out,
                            RanksOutput* probabilities) {
   const Space& space = completer.space();
-  const auto source = open_source_for(space, a.data, "--data " + a.data, Unknowns::allow);
-  if (probabilities != nullptr || (out != nullptr && out->format() == LabelFormat::csv))
-    note_encoding(parse_source_name(a.data));
-  const auto labels = first_items(space, *source, a.items, "--data " + a.data, Unknowns::allow);
-  const auto file_rows = file_rows_of(*source, labels.size(0));
-  torch::Tensor soft;
-  if (!a.evidence.empty())
-    soft = check_evidence(space, read_npy_numbers(a.evidence), file_rows, "--evidence " + a.evidence);
+  const bool writes_text = probabilities != nullptr || (out != nullptr && out->format() == LabelFormat::csv);
+  ItemsInMemory items(read_items(a, space, writes_text));
   const CompletionWanted wanted{
       .draws = a.best ? 0 : a.draws, .labels = out != nullptr, .probabilities = probabilities != nullptr};
-  const int64_t n_results = labels.size(0) * std::max<int64_t>(1, wanted.draws);
+  const int64_t n_results = items.count() * std::max<int64_t>(1, wanted.draws);
   if (out != nullptr) check_label_format(out->format(), "--out", a.out, space, n_results);
   const auto run = [&](const LabelOutput::Add& add) {
     const auto go = [&](std::ostream* stream) {
       with_progress([&](const WorkCallbacks& callbacks) {
         const auto use = [&](const CompletedItems& done) {
           if (stream != nullptr)
-            write_probabilities(*stream, space, done.known, done.probabilities, done.first == 0,
-                                row_numbers(file_rows, done.first, done.known.size(0)));
+            write_probabilities(*stream, space, done.known, done.probabilities, done.first == 0, done.rows);
           if (add) add(done.labels.flatten(0, 1));
         };
-        complete_items(completer, labels, soft, wanted, use, callbacks);
-        return 0;
+        return complete_items(completer, items, wanted, use, callbacks);
       });
     };
     if (probabilities == nullptr) return go(nullptr);
@@ -115,35 +118,56 @@ int64_t complete_in_memory(const CompleteArguments& a, const Completer& complete
   } else {
     out->write(space, n_results, run, wanted.draws > 1 ? wanted.draws : 0);
   }
-  return labels.size(0);
+  return items.count();
 }
 
-void complete(const CompleteArguments& a, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
-  if (a.best && command.count("--draws") > 0) fail_input("--best and --draws: choose one of them");
-  if (a.out.empty() && a.probabilities.empty()) fail_input("give --out FILE, --probabilities FILE.csv, or both");
-  if (a.out == a.probabilities) fail_input("--out and --probabilities ", a.out, ": give two different files");
-  std::optional<RanksOutput> probabilities;
-  if (!a.probabilities.empty()) probabilities.emplace(*ranks, "--probabilities", a.probabilities);
-  LoadedRun run = load_named(ranks, a.run, a.device, a.checkpoint);
-  set_sample_keys(run.experiment, a.set);
-  const Space& space = run.model.space();
-  CompleteOptions options{.sample = run.experiment.sample, .seed = parse_seed(a.seed), .noise = a.noise};
-  if (!a.given.empty()) options.given = parse_variables(space, a.given, "--given");
-  const Completer completer(run, options);
-  const double start = now_seconds();
-  int64_t n = 0;
-  RanksOutput* const p = probabilities ? &*probabilities : nullptr;
-  if (is_plain_table(a, space)) {
+// Where completed items and probabilities go, and who writes them.
+int64_t write_completed(const CompleteArguments& a, const Completer& completer, const std::shared_ptr<Ranks>& ranks,
+                        RanksOutput* probabilities) {
+  if (is_plain_table(a, completer.space())) {
     std::optional<RanksOutput> out;
     if (!a.out.empty() && label_format("--out", a.out) != LabelFormat::csv)
       fail_input("--out ", a.out, ": tables are completed to CSV: use FILE.csv or -");
     if (!a.out.empty()) out.emplace(*ranks, "--out", a.out);
-    n = complete_table(a, completer, out ? &*out : nullptr, p);
-  } else {
-    std::optional<LabelOutput> out;
-    if (!a.out.empty()) out.emplace(*ranks, "--out", a.out);
-    n = complete_in_memory(a, completer, out ? &*out : nullptr, p);
+    return complete_table(a, completer, out ? &*out : nullptr, probabilities);
   }
+  std::optional<LabelOutput> out;
+  if (!a.out.empty()) out.emplace(*ranks, "--out", a.out);
+  return complete_in_memory(a, completer, out ? &*out : nullptr, probabilities);
+}
+
+void print_completed(const CompleteArguments& a, const Session& session, const CompleteOptions& options,
+                     JsonOutput& json) {
+  const Space& space = session.space();
+  const std::unique_ptr<ItemStream> items =
+      is_plain_table(a, space) ? stream_csv(table_name(a), space, "--data " + a.data)
+                               : std::make_unique<ItemsInMemory>(read_items(a, space, /*writes_text=*/true));
+  const CompleteRequest request{options,
+                                {.draws = a.best ? 0 : a.draws, .probabilities = space.layout() == Layout::table}};
+  json.print(
+      with_progress([&](const WorkCallbacks& callbacks) { return session.complete(*items, request, callbacks); }));
+}
+
+void complete(const CompleteArguments& a, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
+  if (a.best && command.count("--draws") > 0) fail_input("--best and --draws: give one of them");
+  refuse_out("--out", a.out, a.json);
+  refuse_out("--probabilities", a.probabilities, a.json);
+  if (a.out.empty() && a.probabilities.empty() && !a.json)
+    fail_input("give --out FILE, --probabilities FILE.csv, or both");
+  if (a.out == a.probabilities && !a.json)
+    fail_input("--out and --probabilities ", a.out, ": give two different files");
+  JsonOutput json(a.json);
+  std::optional<RanksOutput> probabilities;
+  if (!a.probabilities.empty()) probabilities.emplace(*ranks, "--probabilities", a.probabilities);
+  LoadedRun run = load_named(ranks, a.run, a.device, a.checkpoint);
+  set_sample_keys(run.experiment, a.set);
+  const Session session(std::move(run), a.run);
+  CompleteOptions options{.sample = session.sampling(), .seed = parse_seed(a.seed), .noise = a.noise};
+  if (!a.given.empty()) options.given = parse_variables(session.space(), a.given, "--given");
+  if (json) return print_completed(a, session, options, json);
+  const auto completer = session.completer(options);
+  const double start = now_seconds();
+  const int64_t n = write_completed(a, *completer, ranks, probabilities ? &*probabilities : nullptr);
   const double seconds = now_seconds() - start;
   std::cerr << n << " items completed in " << format_seconds(seconds) << ", " << std::setprecision(3)
             << static_cast<double>(n) / seconds << " per second\n";
@@ -166,6 +190,7 @@ void add_complete(CLI::App& app, Context& /*context*/) {
       "completed items: FILE.csv, FILE.npy, FILE.png (a grid of images), a folder (one label map each), "
       "or - for CSV on standard output; a table keeps its header, columns and order (with --evidence, it has only "
       "the columns of the model)");
+  add_json_option(*command, a->json);
   command->add_option("--draws", a->draws, "draw this many completions of each item; a table gets a first column draw")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
   command->add_flag("--best", a->best, "instead, the most likely label of each cell given what is known");

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/ranks.h"
 #include "cli/trace_options.h"
@@ -16,7 +17,7 @@
 #include "segre/sources/relabel.h"
 #include "segre/space/bins.h"
 #include "segre/tasks/given.h"
-#include "segre/tasks/score.h"
+#include "segre/tasks/session.h"
 
 namespace segre::cli {
 namespace {
@@ -48,6 +49,7 @@ struct LikelihoodArguments {
   std::string only;
   std::string order;
   std::string per_variable;
+  bool json = false;
 };
 
 // "0.05" nats, or "2%" of the nats per item.
@@ -81,15 +83,18 @@ ScoreOptions score_options(const LikelihoodArguments& a, ScoreMethod method) {
   return options;
 }
 
-void score_space(const LikelihoodArguments& a, const LoadedRun& run, const Scorer& scorer, RanksOutput& file) {
+void score_space(const LikelihoodArguments& a, const Session& session, const ScoreOptions& options, RanksOutput* file,
+                 JsonOutput& json) {
   const auto scored =
-      with_progress([&](const WorkCallbacks& callbacks) { return scorer.all_labelings(a.samples, callbacks); });
-  file.write([&](std::ostream& out) { write_scores_csv(out, run.model.space(), scored); });
+      with_progress([&](const WorkCallbacks& callbacks) { return session.score_all(options, a.samples, callbacks); });
+  if (file != nullptr) file->write([&](std::ostream& out) { write_scores_csv(out, scored); });
+  if (json) return json.print(scored);
+  log_notes(scored.notes);
   std::cerr << scored.scores.describe() << '\n'
             << scored.labels.size(0) << " labelings: sum of exp(log_p) " << std::setprecision(6) << scored.sum.value
             << " +- " << scored.sum.error << " (at most 1 for a bound)\n";
   if (!scored.frequencies.defined()) return;
-  if (const auto text = compare_with_frequencies(scored, run.experiment.sample.sampler); !text.empty())
+  if (const auto text = compare_with_frequencies(scored, session.sampling().sampler); !text.empty())
     std::cerr << text << '\n';
 }
 
@@ -118,9 +123,9 @@ void check_cells_name(const std::string& name, const Space& space) {
     fail_input("--per-variable ", name, ": expected a file that ends in .csv, .npy or .png, or - for CSV");
 }
 
-void score_data(const LikelihoodArguments& a, const LoadedRun& run, const Scorer& scorer, RanksOutput* file,
-                RanksOutput* cells) {
-  const Space& space = run.model.space();
+void score_data(const LikelihoodArguments& a, const Session& session, const ScoreOptions& options, RanksOutput* file,
+                RanksOutput* cells, JsonOutput& json) {
+  const Space& space = session.space();
   const auto items = numbered_items(space, a.data, a.items, "--data " + a.data, Unknowns::allow);
   auto labels = items.labels;
   if (!a.only.empty()) {
@@ -129,10 +134,13 @@ void score_data(const LikelihoodArguments& a, const LoadedRun& run, const Scorer
     labels = torch::where(kept, labels, torch::full({1}, kUnknown, torch::kInt64));
   }
   const double start = now_seconds();
-  const auto scored = with_progress([&](const WorkCallbacks& callbacks) { return scorer(labels, callbacks); });
+  const auto scored = with_progress(
+      [&](const WorkCallbacks& callbacks) { return session.score(labels, options, callbacks, items.file_rows); });
   const double seconds = now_seconds() - start;
   if (file != nullptr) file->write([&](std::ostream& out) { write_scores_csv(out, scored.all(), items.file_rows); });
   if (cells != nullptr) write_cells(*cells, space, scored.all(), items.file_rows);
+  if (json) return json.print(scored);
+  log_notes(scored.notes);
   // Without a file, the averages are the result.
   std::ostream& out = file == nullptr ? std::cout : std::cerr;
   out << scored.scores.describe() << '\n' << describe(scored.summary, scored.scores.kind) << '\n';
@@ -170,22 +178,27 @@ void likelihood(const LikelihoodArguments& a, const CLI::App& command, const std
     fail_input("give either --data SOURCE to score its items, or --enumerate for all labelings of a small space");
   const auto method = parse_score_method(a.bound, "--bound");
   require_options_used(command, a, method);
-  if (a.enumerate && a.out.empty()) fail_input("--enumerate: give --out FILE.csv, or --out - for standard output");
+  if (a.enumerate && a.out.empty() && !a.json)
+    fail_input("--enumerate: give --out FILE.csv, or --out - for standard output");
+  JsonOutput json(a.json);
   std::optional<RanksOutput> file;
   if (!a.out.empty()) file.emplace(*ranks, "--out", a.out);
   std::optional<RanksOutput> cells;
+  refuse_standard_output("--out", a.out, a.json);
+  refuse_standard_output("--per-variable", a.per_variable, a.json);
   if (!a.per_variable.empty() && a.per_variable == a.out)
     fail_input("--out and --per-variable ", a.out, ": give two different files");
   if (!a.per_variable.empty()) cells.emplace(*ranks, "--per-variable", a.per_variable);
-  const LoadedRun run =
-      load_named(ranks, a.run, a.device, a.checkpoint, scoring_precision(method, parse_precision(a.precision)));
-  const Space& space = run.model.space();
+  const Session session(
+      load_named(ranks, a.run, a.device, a.checkpoint, scoring_precision(method, parse_precision(a.precision))), a.run);
+  const Space& space = session.space();
   if (cells) check_cells_name(a.per_variable, space);
   ScoreOptions options = score_options(a, method);
   if (!a.given.empty()) options.given = parse_variables(space, a.given, "--given");
-  const Scorer scorer(run, options);
-  if (a.enumerate) return score_space(a, run, scorer, *file);
-  score_data(a, run, scorer, file ? &*file : nullptr, cells ? &*cells : nullptr);
+  session.scorer(options);  // refuses options that do not suit the model before the data are read
+  RanksOutput* const out = file ? &*file : nullptr;
+  if (a.enumerate) return score_space(a, session, options, out, json);
+  score_data(a, session, options, out, cells ? &*cells : nullptr, json);
 }
 
 void add_estimator_options(CLI::App& command, LikelihoodArguments& a) {
@@ -243,6 +256,7 @@ void add_likelihood(CLI::App& app, Context& /*context*/) {
       "--out", a->out,
       "FILE.csv (item, log_p in nats, std_error), or - for standard output; by default only the averages "
       "are printed");
+  add_json_option(*command, a->json);
   command->add_option("--items", a->items, "only the first N items; 0: all")->check(CLI::Range(int64_t{0}, kMost));
   add_estimator_options(*command, *a);
   command->add_option("--samples", a->samples, "with --enumerate: samples to compare frequencies with; 0: none")

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/ranks.h"
 #include "cli/trace_options.h"
@@ -13,7 +14,7 @@
 #include "segre/core/text.h"
 #include "segre/io/output.h"
 #include "segre/ood/verdict.h"
-#include "segre/tasks/detect_outside.h"
+#include "segre/tasks/session.h"
 
 namespace segre::cli {
 namespace {
@@ -26,6 +27,7 @@ struct OodArguments {
   std::string outside;
   std::string train;
   std::string out;
+  bool json = false;
   int64_t items = 1000;
   int64_t calibration = 512;
   std::string bound = "free";
@@ -59,9 +61,10 @@ ScoreOptions score_options(const OodArguments& arguments, const CLI::App& comman
 }
 
 void ood(const OodArguments& arguments, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
-  const fs::path plotly = plotly_file();
+  JsonOutput json(arguments.json);
+  const fs::path plotly = arguments.out.empty() ? fs::path() : plotly_file();
   std::optional<NewOutputFolder> out;
-  if (ranks->is_first()) out.emplace("--out", arguments.out);
+  if (ranks->is_first() && !arguments.out.empty()) out.emplace("--out", arguments.out);
   const DetectOptions options{.inside = arguments.inside,
                               .outside = arguments.outside,
                               .train = arguments.train,
@@ -71,12 +74,15 @@ void ood(const OodArguments& arguments, const CLI::App& command, const std::shar
                               .inside_called = "--inside",
                               .outside_called = "--outside",
                               .train_called = "--train"};
-  const LoadedRun run = load_named(ranks, arguments.run, arguments.device, arguments.checkpoint,
-                                   scoring_precision(options.score.method, NetPrecision::automatic));
-  const OutsideReport report = with_progress(
-      [&](const WorkCallbacks& callbacks) { return detect_outside(run, arguments.run, options, callbacks); });
+  const Session session(load_named(ranks, arguments.run, arguments.device, arguments.checkpoint,
+                                   scoring_precision(options.score.method, NetPrecision::automatic)),
+                        arguments.run);
+  const OutsideReport report =
+      with_progress([&](const WorkCallbacks& callbacks) { return session.detect(options, callbacks); });
+  if (out) out->write([&](const fs::path& folder) { write_outside_report(folder, report, plotly); });
+  if (json) return json.print(report);
   if (!out) return;
-  out->write([&](const fs::path& folder) { write_outside_report(folder, report, plotly); });
+  log_notes(report.notes);
   std::cout << aligned(auroc_table(report.results)) << std::flush;
   std::cerr << verdict(report.results) << '\n'
             << report.how_recommended << "\nwrote " << arguments.out << ": report.html, auroc.csv, scores.csv"
@@ -91,9 +97,9 @@ void add_ood(CLI::App& app, Context& /*context*/) {
   command->add_option("RUN", arguments->run, "directory that 'segre train' wrote")->required();
   command->add_option("--inside", arguments->inside, "SOURCE of items like the training data")->required();
   command->add_option("--outside", arguments->outside, "SOURCE of items of another kind")->required();
-  command
-      ->add_option("--out", arguments->out, "new folder for report.html, auroc.csv, scores.csv, items.png, oddest.png")
-      ->required();
+  command->add_option("--out", arguments->out,
+                      "new folder for report.html, auroc.csv, scores.csv, items.png, oddest.png");
+  add_json_option(*command, arguments->json);
   command->add_option("--train", arguments->train, "SOURCE of training items (the run's own, without held-out items)");
   command->add_option("--bound", arguments->bound,
                       "free, path, ball or order: the bound on -log p that is compared, see 'segre likelihood --help'; "
@@ -124,7 +130,10 @@ void add_ood(CLI::App& app, Context& /*context*/) {
       "Example, after 'segre data fetch NAME --to data' for mnist and omniglot:\n  segre ood models/mnist --inside "
       "'idx:data/t10k-images-idx3-ubyte.gz?pad=2' \\\n"
       "  --outside 'omniglot:data/images_background_small1.zip?pad=2' --out ood");
-  command->callback([arguments, command] { over_ranks([&](const auto& ranks) { ood(*arguments, *command, ranks); }); });
+  command->callback([arguments, command] {
+    require_out(arguments->out, arguments->json);
+    over_ranks([&](const auto& ranks) { ood(*arguments, *command, ranks); });
+  });
 }
 
 }  // namespace segre::cli

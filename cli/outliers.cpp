@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/ranks.h"
 #include "segre/core/clock.h"
@@ -13,7 +14,7 @@
 #include "segre/data/source_name.h"
 #include "segre/read/readers.h"
 #include "segre/sources/relabel.h"
-#include "segre/tasks/rank_outliers.h"
+#include "segre/tasks/session.h"
 #include "segre/tasks/training_items.h"
 
 namespace segre::cli {
@@ -24,6 +25,7 @@ struct OutliersArguments {
   std::string data;
   std::string train;
   std::string out;
+  bool json = false;
   int64_t items = 0;
   int64_t top = 10;
   int64_t calibration = 1000;
@@ -37,11 +39,13 @@ struct OutliersArguments {
 void outliers(const OutliersArguments& a, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
   if (command.count("--error") > 0 && !(a.error > 0.0))
     fail_input("--error ", a.error, ": expected nats above 0, such as 0.1");
+  refuse_standard_output("--out", a.out, a.json);
+  JsonOutput json(a.json);
   std::optional<RanksOutput> file;
   if (!a.out.empty()) file.emplace(*ranks, "--out", a.out);
-  const LoadedRun run = load_named(ranks, a.run, a.device, a.checkpoint);
-  const RunItems items = open_run_items(run, a.train, "--train");
-  const auto source = open_source_for(run.model.space(), a.data, "--data " + a.data);
+  const Session session(load_named(ranks, a.run, a.device, a.checkpoint), a.run);
+  const RunItems items = open_run_items(session.run(), a.train, "--train");
+  const auto source = open_source_for(session.space(), a.data, "--data " + a.data);
   note_encoding(parse_source_name(a.data));
   const double start = now_seconds();
   const OutlierOptions options{.items = a.items,
@@ -51,9 +55,12 @@ void outliers(const OutliersArguments& a, const CLI::App& command, const std::sh
                                .times = a.times,
                                .seed = parse_seed(a.seed),
                                .called = "--data " + a.data};
-  const auto [rows, account] = with_progress(
-      [&](const WorkCallbacks& callbacks) { return rank_outliers(run, *source, *items.learned, options, callbacks); });
+  const auto found = with_progress(
+      [&](const WorkCallbacks& callbacks) { return session.outliers(*source, *items.learned, options, callbacks); });
+  const auto& [rows, account, notes] = found;
   if (file) file->write([&, &all = rows](std::ostream& out) { write_outliers_csv(out, all); });
+  if (json) return json.print(found);
+  log_notes(notes);
   (a.out == "-" ? std::cerr : std::cout) << aligned(outliers_table(rows, a.top)) << std::flush;
   std::cerr << account << "; " << format_seconds(now_seconds() - start) << '\n';
   for (const std::string& text : {outside_text(rows), unseen_pairs_text(rows), order_warning(rows, a.top)})
@@ -69,6 +76,7 @@ void add_options(CLI::App& command, OutliersArguments& a) {
       "FILE.csv: rank, item, place, score, std_error, percentile, column, pair, pair_seen, pair_expected, nats, "
       "nats_error, independent, outside (values outside the range of training) and the row itself; - for standard "
       "output; by default only the first rows are printed");
+  add_json_option(command, a.json);
   command.add_option("--train", a.train, "SOURCE of training items (the run's own, without held-out items)");
   command.add_option("--items", a.items, "only the first N rows; 0: all")->check(CLI::Range(int64_t{0}, kMost));
   command.add_option("--top", a.top, "number of rows to print (10)")->check(CLI::Range(int64_t{0}, kMost));

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/label_output.h"
 #include "cli/options.h"
 #include "cli/parts_output.h"
@@ -13,7 +14,7 @@
 #include "segre/core/progress.h"
 #include "segre/flow/sampler_kinds.h"
 #include "segre/tasks/given.h"
-#include "segre/tasks/sample_run.h"
+#include "segre/tasks/session.h"
 
 namespace segre::cli {
 namespace {
@@ -33,12 +34,16 @@ struct SampleArguments {
   std::string device = "cpu";
   std::string checkpoint{};
   bool numbers = false;
+  bool json = false;
 };
 
-void check_numbers(LabelFormat format, const SampleArguments& arguments, const Space& space) {
-  if (!arguments.numbers) return;
+void check_numbers_fit(LabelFormat format, const SampleArguments& arguments, const Space& space) {
   const bool holds = format == LabelFormat::csv || (format == LabelFormat::maps && space.layout() != Layout::image);
-  if (!holds) fail_input("--numbers: only .csv files can hold numbers; --out is ", arguments.out);
+  if (arguments.numbers && !holds) fail_input("--numbers: only .csv files can hold numbers; --out is ", arguments.out);
+}
+
+void check_numbers(const SampleArguments& arguments, const Space& space) {
+  if (!arguments.numbers) return;
   for (int64_t i = 0; i < space.n_variables(); ++i)
     if (space.bins(i) != nullptr) return;
   fail_input("--numbers: the model of ", arguments.run,
@@ -58,7 +63,8 @@ void apply_options(const SampleArguments& arguments, Experiment& experiment) {
 }
 
 // Prints time, evaluations and, if known, total variation.
-void report_samples(const SampleRunResult& result, const LoadedRun& run, int64_t n_samples) {
+void report_samples(const SampleRunResult& result, const Session& session, int64_t n_samples) {
+  const LoadedRun& run = session.run();
   const auto count = static_cast<double>(n_samples);
   const SampleOptions& options = run.experiment.sample;
   const double share =
@@ -89,24 +95,25 @@ class SampleOutput {
   void check(const Space& space, int64_t count) const {
     if (file_) check_label_format(format_, "--out", name_, space, count);
   }
-  SampleRunResult fill(const LoadedRun& run, uint64_t seed, int64_t count, const torch::Tensor& given,
+  SampleRunResult fill(const Session& session, const SampleRequest& request,
                        const std::optional<RandomStream>& numbers) {
-    const Space& space = run.model.space();
-    const SampleOptions& options = run.experiment.sample;
+    const Space& space = session.space();
+    const LoadedRun& run = session.run();
+    const auto& [count, options, seed, given, as_numbers] = request;
+    const auto sampler = session.sampler(options, seed);
     SampleRunResult result;
     if (folder_) {
       const auto draw = [&](const PartsOutput::Add& add) {
         result = with_progress([&](const WorkCallbacks& callbacks) {
-          return sample_parts(run, options, seed, count, PartsOutput::blocks_per_part(space), add, callbacks, given);
+          return sample_parts(run, *sampler, count, PartsOutput::blocks_per_part(space), add, callbacks, given);
         });
       };
       folder_->write(space, draw, numbers);
     } else {
       const auto draw = [&](const LabelOutput::Add& add) {
         const auto use = [&](const torch::Tensor& labels, int64_t) { add(labels); };
-        result = with_progress([&](const WorkCallbacks& callbacks) {
-          return sample_run(run, options, seed, count, use, callbacks, given);
-        });
+        result = with_progress(
+            [&](const WorkCallbacks& callbacks) { return sample_run(run, *sampler, count, use, callbacks, given); });
       };
       file_->write(space, count, draw, /*per_row=*/0, numbers);
     }
@@ -121,20 +128,29 @@ class SampleOutput {
 };
 
 void sample(const SampleArguments& arguments, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
-  SampleOutput output(ranks, arguments.out);
+  JsonOutput json(arguments.json);
+  std::optional<SampleOutput> output;
+  if (!json) output.emplace(ranks, arguments.out);
   LoadedRun run = load_named(ranks, arguments.run, arguments.device, arguments.checkpoint);
   apply_options(arguments, run.experiment);
-  const SamplerKind& sampler = sampler_kind(run.experiment.sample.sampler);
+  const auto seed = static_cast<uint64_t>(run.experiment.seed);
+  const Session session(std::move(run), arguments.run);
+  const SamplerKind& sampler = sampler_kind(session.sampling().sampler);
   require_used(command, "--steps", !sampler.adaptive(), "--sampler " + sampler.name);
   require_used(command, "--tolerance", sampler.adaptive(), "--sampler " + sampler.name);
-  const Space& space = run.model.space();
-  output.check(space, arguments.count);
-  check_numbers(output.format(), arguments, space);
-  const auto seed = static_cast<uint64_t>(run.experiment.seed);
-  const auto given = arguments.given.empty() ? torch::Tensor() : parse_labels(space, arguments.given, "--given");
+  const Space& space = session.space();
+  if (output) output->check(space, arguments.count);
+  if (output) check_numbers_fit(output->format(), arguments, space);
+  check_numbers(arguments, space);
+  SampleRequest request{
+      .count = arguments.count, .sample = session.sampling(), .seed = seed, .numbers = arguments.numbers};
+  if (!arguments.given.empty()) request.given = parse_labels(space, arguments.given, "--given");
+  if (json)
+    return json.print(
+        with_progress([&](const WorkCallbacks& callbacks) { return session.sample(request, callbacks); }));
   std::optional<RandomStream> numbers;
   if (arguments.numbers) numbers = RandomStream(seed, Purpose::bin_values);
-  report_samples(output.fill(run, seed, arguments.count, given, numbers), run, arguments.count);
+  report_samples(output->fill(session, request, numbers), session, arguments.count);
 }
 
 }  // namespace
@@ -144,12 +160,11 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   auto arguments = std::make_shared<SampleArguments>();
   command->add_option("RUN", arguments->run, "directory that 'segre train' wrote")->required();
   command->add_option("--count", arguments->count, "samples to draw")->required()->check(CLI::Range(int64_t{1}, kMost));
-  command
-      ->add_option("--out", arguments->out,
-                   "FILE.csv, FILE.npy, FILE.png (a grid of images; of two variables, their histogram), a folder (a "
-                   "label map of each image; of a table, "
-                   "CSV files in parts and index.csv), or - for CSV on standard output")
-      ->required();
+  command->add_option("--out", arguments->out,
+                      "FILE.csv, FILE.npy, FILE.png (a grid of images; of two variables, their histogram), a folder (a "
+                      "label map of each image; of a table, "
+                      "CSV files in parts and index.csv), or - for CSV on standard output");
+  add_json_option(*command, arguments->json);
   command->add_option("--seed", arguments->seed, "seed; sample k depends only on it and k");
   command->add_option(
       "--given", arguments->given,
@@ -168,8 +183,11 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   add_device_option(*command, arguments->device);
   add_checkpoint_option(*command, arguments->checkpoint);
   command->footer("Example: segre sample runs/pinwheel --count 1000 --out samples.csv");
-  command->callback(
-      [arguments, command] { over_ranks([&](const auto& ranks) { sample(*arguments, *command, ranks); }); });
+  command->callback([arguments, command] {
+    require_out(arguments->out, arguments->json);
+    refuse_out("--out", arguments->out, arguments->json);
+    over_ranks([&](const auto& ranks) { sample(*arguments, *command, ranks); });
+  });
 }
 
 }  // namespace segre::cli

@@ -5,6 +5,7 @@
 // gives: Error, InputError, RandomStream, threads, WorkCallbacks, Progress, log messages, require_memory, parse_device,
 // revision
 #include "segre/core/clock.h"
+#include "segre/core/deadline.h"
 #include "segre/core/error.h"
 #include "segre/core/log.h"
 #include "segre/core/parallel.h"
@@ -117,11 +118,15 @@
 #include "segre/runs/train_plan.h"
 #include "segre/runs/train_run.h"
 
-// gives: what the commands do: score, sample, evaluate, detect, rank, compare, check
+// gives: Session, and what the commands do: score, sample, complete, predict, evaluate, detect, rank; rows by names,
+// and results as JSON
 #include "segre/tasks/complete.h"
 #include "segre/tasks/detect_outside.h"
 #include "segre/tasks/evaluate_run.h"
 #include "segre/tasks/predict.h"
 #include "segre/tasks/rank_outliers.h"
+#include "segre/tasks/rows.h"
 #include "segre/tasks/sample_run.h"
 #include "segre/tasks/score.h"
+#include "segre/tasks/session.h"
+#include "segre/tasks/to_json.h"

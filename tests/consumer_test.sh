@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs segre, moves the installation, removes what it knows about the build location, and builds and runs
-# examples/consumer against it with find_package: no warnings, no build paths. The program is the C++ of README.md and
-# docs/extending.md.
+# examples/consumer against it with find_package: no warnings, no build paths. Its main program is the C++ of README.md
+# and docs/extending.md; session.cpp is what a server does.
 #   consumer_test.sh BUILD SOURCE
 set -euo pipefail
 build=$1 source=$2
@@ -51,6 +51,14 @@ status=0
 message=$("$prefix/bin/segre" sample runs/mine --count 1 --out samples.csv 2>&1) || status=$?
 [ $status -eq 2 ] && [ "$(wc -l <<< "$message")" -eq 1 ] && grep -q 'net.custom = "two-layers"' <<< "$message" ||
   { echo "sampling a run with a network of its own: exit $status, $message" >&2; exit 1; }
+# One model shared by four threads, with a deadline, answers as --json does.
+"$prefix/bin/segre" train --data coupled --out runs/pair --set train.steps=40 net.kind=mlp 'net.hidden=[8]' 2> log ||
+  say_and_fail "not trained"
+printf 'y1,y2\n1,\n' > rows.csv
+"$prefix/bin/segre" predict runs/pair --data csv:rows.csv --column y2 --json > expected.json
+"$scratch/build/session" runs/pair y2 <<< '[{"y1": 1}]' > answers
+head -n -1 answers | diff expected.json - || { echo "the session answers otherwise" >&2; exit 1; }
+tail -n 1 answers | grep "^a row takes [0-9.]* ms (median), [0-9.]* ms (99%); [0-9]* MB$"
 # Without CMake: a program built with what pkg-config says.
 cat > "$scratch/small.cpp" <<'END'
 #include <segre/core/version.h>

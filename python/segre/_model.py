@@ -108,8 +108,9 @@ class Model:
         self._device = device
         self._checkpoint = checkpoint
         self._module = None if field is None else field._module()
-        self._run = _core.load_run(str(path), device, checkpoint, False, self._module)
-        self._precise: _core.Run | None = None  # the same in float32, for bounds that need derivatives
+        self._session = _core.load_session(str(path), device, checkpoint, False, self._module)
+        self._precise: _core.Session | None = None  # the same in float32, for bounds that need derivatives
+        self._notes: list[str] = []
         self._kinds: dict[str, Any] | None = None
         if (path / COLUMNS).exists():
             self._kinds = json.loads((path / COLUMNS).read_text())
@@ -125,7 +126,7 @@ class Model:
     @property
     def space(self) -> _core.Space:
         """The variables and their labels."""
-        return self._run.space
+        return self._session.space
 
     @property
     def path(self) -> Path:
@@ -135,7 +136,7 @@ class Model:
     @property
     def step(self) -> int:
         """The training step that its weights are of."""
-        return self._run.step
+        return self._session.step
 
     @property
     def finished(self) -> bool:
@@ -143,9 +144,15 @@ class Model:
         return self._finished
 
     @property
+    def notes(self) -> list[str]:
+        """What there was to know about the model and the data that it was given. Each note is printed when it first
+        comes up, and not again."""
+        return list(self._notes)
+
+    @property
     def config(self) -> str:
         """All keys of the run as TOML."""
-        return self._run.config
+        return self._session.config
 
     def sample(
         self, count: int, *, given: Any = None, seed: int | None = None, numbers: bool = True, **config: Any
@@ -164,8 +171,12 @@ class Model:
         ['0', '0']
         """
         _show.ready()
-        seed = self._run.seed if seed is None else _kinds.whole(seed, "seed")
-        labels = self._run.sample(_kinds.whole(count, "count"), seed, assignments(config, "sample."), self._given(given))
+        seed = self._session.seed if seed is None else _kinds.whole(seed, "seed")
+        drawn = self._session.sample(
+            _kinds.whole(count, "count"), seed, assignments(config, "sample."), self._given(given), numbers
+        )
+        self._take_notes(drawn.notes)
+        labels = drawn.labels
         if self._tensors and self.space.layout != "table":
             return _tensor(_sources.shaped(self.space, labels))
         return _sources.as_items(self.space, labels, seed, self._kinds, numbers)
@@ -206,15 +217,16 @@ class Model:
         (3,)
         """
         _show.ready()
-        run = self._run_for(bound)
+        session = self._session_for(bound)
         _check_bound(bound, order, log_mean, error is not None or evaluations != 0)
         share = isinstance(error, str)
         source = self._open(data, False, options)
-        result = run.score(
+        result = session.score(
             source, bound, _wanted(error), share, evaluations, each, log_mean,
             order, _kinds.whole(seed, "seed"),
-            None if given is None else run.variables(_words(given), "given"), cells,
+            None if given is None else session.variables(_words(given), "given"), cells,
         )  # fmt: skip
+        self._take_notes(result.notes)
         found = None if result.cells is None else self._cells(-result.cells, data, source)
         scores = Scores._of(result.log_p, result.std_error, found, method=result.method)
         return _like(scores, data)
@@ -251,11 +263,12 @@ class Model:
         _show.ready()
         if best and draws != 1:
             raise ValueError(f"best and draws = {draws}: choose one of them")
-        done = self._run.complete(
+        done = self._session.complete(
             self._open(data, True, {}), 0 if best else _kinds.whole(draws, "draws", 1), False,
             _kinds.whole(seed, "seed"), noise, self._variables(given),
             None if evidence is None else _kinds.numbers(evidence), assignments(config, "sample."),
         )  # fmt: skip
+        self._take_notes(done.notes)
         if self.space.layout == "table" and not _is_array(data):
             taken = np.ones(len(self.space.names), bool) if given is None else _there(self._variables(given))
             return self._completed_table(data, done, taken, noise, best, seed)
@@ -280,21 +293,19 @@ class Model:
         """
         _show.ready()
         if column is None:
-            done = self._run.complete(self._open(data, True, options), -1, True, 1, 0.0, None, None, [])
+            done = self._session.complete(self._open(data, True, options), -1, True, 1, 0.0, None, None, [])
+            self._take_notes(done.notes)
             return _like(done.probabilities, data)
-        others = [name for name in self.space.names if name != column]
-        if len(others) == len(self.space.names):
-            self._run.variables([column], "column")  # raises if there is none
+        if column not in self.space.names:
+            self._session.variables([column], "column")  # raises ValueError, which names those there are
         source = self._open(_tables.with_unknown(data, column), True, options)
-        done = self._run.complete(
-            source, -1, True, 1, 0.0, self._run.variables(others, "column"), None, [], not _leaves_holes(data, options)
-        )
+        predicted = self._session.predict(source, column, not _leaves_holes(data, options))
+        self._take_notes(predicted.notes)
         i = self.space.names.index(column)
-        first = self.space.offset(i)
         values: list[Any] = self._labels(i)
         if self.space._unit(i) == "label":
             values = self._own_values(data, i) or _tables.label_values(values, self._kind(i))
-        p = _there(done.probabilities)[:, first : first + len(values)]
+        p = predicted.probabilities[:, : len(values)]
         return _tables.table_of({value: p[:, k] for k, value in enumerate(values)}, _index(data, source))
 
     def outliers(
@@ -329,7 +340,8 @@ class Model:
         _kinds.whole(evaluations, "evaluations")
         source = self._open(data, False, options)
         trained = None if train is None else self._open(train, False, {})
-        found = self._run.outliers(source, self._source, trained, error, evaluations, calibration, seed)
+        found = self._session.outliers(source, self._source, trained, error, evaluations, calibration, seed)
+        self._take_notes(found.notes)
         details = {
             "percentile": found.percentile,
             "nats": found.nats,
@@ -343,7 +355,7 @@ class Model:
             details["pair"] = np.array(found.pairs, dtype=object)
         nats = None
         if cells:
-            scored = self._run.score(source, "free", None, False, 0, False, False, "", seed, None, True)
+            scored = self._session.score(source, "free", None, False, 0, False, False, "", seed, None, True)
             nats = self._cells(-_there(scored.cells), data, source)
         return Scores._of(found.score, found.std_error, nats, details)
 
@@ -366,7 +378,7 @@ class Model:
             shutil.rmtree(copy, ignore_errors=True)
 
     def __repr__(self) -> str:
-        return f"Model({self.space}; {self._run.network}, step {self.step})"
+        return f"Model({self.space}; {self._session.network}, step {self.step})"
 
     def _repr_html_(self) -> str:
         """For notebooks: a few samples, as a picture or a table."""
@@ -375,21 +387,30 @@ class Model:
     # ---- helpers ----------------------------------------------------------------------------------------------------
 
     def _flow(self) -> _core.Flow:
-        return _core.flow_of(self._run.model)
+        return _core.flow_of(self._session.model)
 
-    def _run_for(self, bound: str) -> _core.Run:
-        """The run in the precision that a bound needs: derivatives of a rounded network are not the network's."""
+    def _session_for(self, bound: str) -> _core.Session:
+        """The model in the precision that a bound needs: derivatives of a rounded network are not the network's."""
         if bound in ("free", "order") or self._device == "cpu":
-            return self._run
+            return self._session
         if self._precise is None:
-            self._precise = _core.load_run(str(self._path), self._device, self._checkpoint, True, self._module)
+            self._precise = _core.load_session(str(self._path), self._device, self._checkpoint, True, self._module)
         return self._precise
 
     def _open(self, data: Any, unknowns: bool, options: Mapping[str, Any]) -> _core.Source:
-        return _sources.open_for(self.space, data, unknowns, options)
+        source, notes = _sources.open_for(self.space, data, unknowns, options)
+        self._take_notes(notes)
+        return source
+
+    def _take_notes(self, notes: Sequence[str]) -> None:
+        """Prints the notes that have not come up before."""
+        for text in notes:
+            if text not in self._notes:
+                self._notes.append(text)
+                _show.note(text)
 
     def _variables(self, given: Sequence[str] | str | None) -> Any:
-        return None if given is None else self._run.variables(_words(given), "given")
+        return None if given is None else self._session.variables(_words(given), "given")
 
     def _given(self, given: Any) -> Any:
         """Labels [1, n] that are given."""
@@ -401,7 +422,7 @@ class Model:
                 str(name): _tables.matched([_tables.text_of(value)], set(known.get(str(name), [])))[0]
                 for name, value in given.items()
             }
-            return self._run.labels_named(list(texts.items()))
+            return self._session.labels_named(list(texts.items()))
         if isinstance(given, str):
             raise ValueError(f"given = {given!r}: labels by name, such as {{'colour': 'red'}}, or an array were expected")
         labels = np.asarray(_kinds.labels(given, "given"))
@@ -473,10 +494,10 @@ class Model:
             name = self.space.names[i]
             stay[:, i] = _tables.texts_there(data, name, labels[:, i] < 0)
             if stay[:, i].any():
-                _show.note(
+                self._take_notes([
                     f"{_kinds.called(data)}: column {name} has texts such as NA, which are missing values to the "
                     "model; they stay, None would be filled in"
-                )
+                ])  # fmt: skip
         return stay
 
 

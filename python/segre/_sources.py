@@ -44,8 +44,10 @@ def open_data(data: Any, options: Mapping[str, Any]) -> tuple[_core.Source, str]
     return _core.array_source(_kinds.labels(data), "npy:" + name), "memory:" + name
 
 
-def open_for(space: _core.Space, data: Any, unknowns: bool, options: Mapping[str, Any]) -> _core.Source:
-    """The source of data for a model, in the numbers of its labels."""
+def open_for(
+    space: _core.Space, data: Any, unknowns: bool, options: Mapping[str, Any]
+) -> tuple[_core.Source, list[str]]:
+    """The source of data for a model, in the numbers of its labels, and notes about them."""
     if isinstance(data, str):
         return _core.open_source_for(space, _named(data, options), unknowns)
     name = _named(_kinds.called(data), options)

@@ -39,7 +39,9 @@ class Trainer:
     """
 
     def __init__(self, model: Model, data: Any, *, seed: int = 1, **options: Any) -> None:
-        source = _sources.open_for(model.space, data, True, {})
+        source, notes = _sources.open_for(model.space, data, True, {})
+        for text in notes:
+            _show.note(text)
         self._trainer = _core.Trainer(model._model, source, assignments(options, "train."), seed)
 
     def step(self, count: int = 1) -> list[float]:

@@ -10,6 +10,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "segre/core/error.h"
+#include "segre/core/log.h"
 #include "segre/io/csv.h"
 #include "segre/read/frame.h"
 #include "segre/read/readers.h"
@@ -110,11 +111,27 @@ SharedSource frame_source(const std::vector<FrameSpec>& columns, int64_t n_rows,
   return make_dataset_source(read_frame(frame_of(columns, n_rows, name.target()), name));
 }
 
-SharedSource frame_source_for(const std::vector<FrameSpec>& columns, int64_t n_rows, const std::string& options,
-                              const Space& space, bool unknowns) {
-  const SourceName name = parse_source_name(options);
-  return make_dataset_source(read_frame_for(frame_of(columns, n_rows, name.target()), name, space, name.target(),
-                                            unknowns ? Unknowns::allow : Unknowns::refuse));
+// A source for a model, and what the user should know about it.
+using Opened = std::pair<SharedSource, std::vector<std::string>>;
+
+template <class Open>
+Opened with_notes(const Open& open) {
+  NoteCollector notes;
+  SharedSource source = open();
+  return {std::move(source), notes.take()};
+}
+
+Opened named_source_for(const Space& space, const std::string& name, bool unknowns) {
+  return with_notes([&] { return open_source_for(space, name, name, unknowns ? Unknowns::allow : Unknowns::refuse); });
+}
+
+Opened frame_source_for(const std::vector<FrameSpec>& columns, int64_t n_rows, const std::string& options,
+                        const Space& space, bool unknowns) {
+  return with_notes([&]() -> SharedSource {
+    const SourceName name = parse_source_name(options);
+    return make_dataset_source(read_frame_for(frame_of(columns, n_rows, name.target()), name, space, name.target(),
+                                              unknowns ? Unknowns::allow : Unknowns::refuse));
+  });
 }
 
 SharedSource array_source(const torch::Tensor& values, const std::string& options) {
@@ -122,7 +139,7 @@ SharedSource array_source(const torch::Tensor& values, const std::string& option
 }
 
 // Label numbers of a model's own; for a table one column per variable.
-SharedSource array_source_for(const torch::Tensor& values, const std::string& options, const Space& space) {
+SharedSource array_for(const torch::Tensor& values, const std::string& options, const Space& space) {
   const SourceName name = parse_source_name(options);
   const bool is_number = c10::isIntegralType(values.scalar_type(), /*includeBool=*/true);
   // Items of which nothing is known say nothing about labels, so they need none.
@@ -137,6 +154,10 @@ SharedSource array_source_for(const torch::Tensor& values, const std::string& op
     fail_input(name.target(), ": holds values of type ", c10::toString(values.scalar_type()),
                ", integers were expected");
   return make_dataset_source({space, values.to(torch::kCPU), false, {}, Unknowns::allow});
+}
+
+Opened array_source_for(const torch::Tensor& values, const std::string& options, const Space& space) {
+  return with_notes([&] { return array_for(values, options, space); });
 }
 
 torch::Tensor rows(const DataSource& source, int64_t first, int64_t count) {
@@ -191,12 +212,7 @@ void bind_data(nb::module_& m) {
   m.def(
       "open_source", [](const std::string& name) -> SharedSource { return open_source(name); }, "name"_a,
       nb::call_guard<Work>());
-  m.def(
-      "open_source_for",
-      [](const Space& space, const std::string& name, bool unknowns) {
-        return open_source_for(space, name, name, unknowns ? Unknowns::allow : Unknowns::refuse);
-      },
-      "space"_a, "name"_a, "unknowns"_a, nb::call_guard<Work>());
+  m.def("open_source_for", &named_source_for, "space"_a, "name"_a, "unknowns"_a, nb::call_guard<Work>());
   m.def("frame_source", &frame_source, "columns"_a, "n_rows"_a, "options"_a, nb::call_guard<Work>());
   m.def("frame_source_for", &frame_source_for, "columns"_a, "n_rows"_a, "options"_a, "space"_a, "unknowns"_a,
         nb::call_guard<Work>());

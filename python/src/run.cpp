@@ -6,7 +6,10 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
+
+#include <nlohmann/json.hpp>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -14,17 +17,16 @@
 #include "labels.h"
 #include "segre/core/clock.h"
 #include "segre/core/device.h"
+#include "segre/core/log.h"
 #include "segre/core/progress.h"
 #include "segre/ood/outliers.h"
 #include "segre/runs/plan_report.h"
 #include "segre/runs/train_display.h"
 #include "segre/runs/train_run.h"
 #include "segre/sources/relabel.h"
-#include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
-#include "segre/tasks/rank_outliers.h"
-#include "segre/tasks/sample_run.h"
-#include "segre/tasks/score.h"
+#include "segre/tasks/session.h"
+#include "segre/tasks/to_json.h"
 #include "segre/tasks/training_items.h"
 #include "work.h"
 
@@ -87,32 +89,32 @@ std::string plan(const TrainRequest& asked) { return to_json(plan_training(reque
 
 LoadedRun load(const std::string& path, const std::string& device, const std::string& checkpoint, bool full_precision,
                const std::optional<TorchModule>& module) {
+std::unique_ptr<Session> load(const std::string& path, const std::string& device, const std::string& checkpoint,
+                              bool full_precision, const std::optional<TorchModule>& module) {
   const auto which = checkpoint.empty()     ? Checkpoint::chosen
                      : checkpoint == "last" ? Checkpoint::last
                      : checkpoint == "best" ? Checkpoint::best
                                             : throw InputError("checkpoint " + checkpoint + ": expected last or best");
   const auto precision = full_precision ? NetPrecision::float32 : NetPrecision::automatic;
-  if (module) return load_run(path, parse_device(device), custom_field(*module), which, precision);
-  return load_run(path, parse_device(device), which, precision);
+  return std::make_unique<Session>(module
+                                       ? load_run(path, parse_device(device), custom_field(*module), which, precision)
+                                       : load_run(path, parse_device(device), which, precision),
+                                   path);
 }
 
-SampleOptions sample_options(const LoadedRun& run, const Set& set) {
-  Experiment experiment = run.experiment;
+SampleOptions sample_options(const Session& session, const Set& set) {
+  Experiment experiment = session.run().experiment;
   set_sample_keys(experiment, set, "config");
   return experiment.sample;
 }
 
-torch::Tensor sample(const LoadedRun& run, int64_t count, uint64_t seed, const Set& set,
-                     const std::optional<torch::Tensor>& given) {
-  const Space& space = run.model.space();
-  auto all = torch::empty({count, space.n_variables()}, label_type(space));
-  const auto use = [&](const torch::Tensor& labels, int64_t first) {
-    all.slice(0, first, first + labels.size(0)).copy_(labels);
-  };
+Sampled sample(const Session& session, int64_t count, uint64_t seed, const Set& set,
+               const std::optional<torch::Tensor>& given, bool numbers) {
+  SampleRequest request{
+      .count = count, .sample = sample_options(session, set), .seed = seed, .given = {}, .numbers = numbers};
+  if (given) request.given = checked_labels(session.space(), *given, Unknowns::allow);
   Job job;
-  sample_run(run, sample_options(run, set), seed, count, use, job.callbacks(),
-             given ? checked_labels(space, *given, Unknowns::allow) : torch::Tensor());
-  return all;
+  return session.sample(request, job.callbacks());
 }
 
 // How to score; `share`: the error is a share of the nats.
@@ -145,86 +147,70 @@ ScoreOptions score_options(const ScoreRequest& asked) {
   return options;
 }
 
-struct ScoreResult {
-  torch::Tensor log_p;      // [N]
-  torch::Tensor std_error;  // [N], of chance and integration
-  torch::Tensor cells;      // [N, n], or undefined
-  std::string method;       // in words
-};
-
-ScoreResult score(const LoadedRun& run, const DataSource& source, const ScoreRequest& asked) {
-  const auto labels = first_items(run.model.space(), source, 0, "data", Unknowns::allow);
+ScoredData score(const Session& session, const DataSource& source, const ScoreRequest& asked) {
+  const auto labels = first_items(session.space(), source, 0, "data", Unknowns::allow);
   Job job;
-  const ScoredData scored = Scorer(run, score_options(asked))(labels, job.callbacks());
-  const ItemScores all = scored.all();
-  return {all.log_p, total_error(all), all.cells, scored.scores.describe()};
+  return session.score(labels, score_options(asked), job.callbacks(), file_rows_of(source, labels.size(0)));
 }
 
 // Which variables the user names: [n] bool.
-torch::Tensor variables(const LoadedRun& run, const std::vector<std::string>& names, const std::string& option) {
-  auto mask = torch::zeros({run.model.space().n_variables()}, torch::kBool);
-  for (const auto& name : names) mask = mask.logical_or(parse_variables(run.model.space(), name, option));
+torch::Tensor variables(const Session& session, const std::vector<std::string>& names, const std::string& option) {
+  auto mask = torch::zeros({session.space().n_variables()}, torch::kBool);
+  for (const auto& name : names) mask = mask.logical_or(parse_variables(session.space(), name, option));
   return mask;
 }
 
-struct Completed {
-  torch::Tensor labels;         // [N, draws, n]; [N, 1, n] the most likely
-  torch::Tensor data;           // [N, n] the items as they were
-  torch::Tensor known;          // [N, n] what was taken from them as known
-  torch::Tensor probabilities;  // [N, S], or undefined
-};
-
-Completed complete(const LoadedRun& run, const DataSource& source, int64_t draws, bool probabilities, uint64_t seed,
-                   double noise, const std::optional<torch::Tensor>& given,
-                   const std::optional<torch::Tensor>& evidence, const Set& set, bool holes_as_trained) {
-  const Space& space = run.model.space();
-  const Completer completer(run, {.sample = sample_options(run, set),
-                                  .seed = seed,
-                                  .noise = noise,
-                                  .given = given.value_or(torch::Tensor()),
-                                  .holes_as_trained = holes_as_trained});
-  const auto labels = first_items(space, source, 0, "data", Unknowns::allow);
-  torch::Tensor soft;
-  if (evidence)
-    soft = check_evidence(space, evidence->to(torch::kCPU, torch::kFloat64), file_rows_of(source, labels.size(0)),
-                          "evidence");
-  std::vector<torch::Tensor> found, known, p;
-  const auto use = [&](const CompletedItems& done) {
-    known.push_back(done.known);
-    if (done.labels.defined()) found.push_back(done.labels.to(label_type(space)));
-    if (probabilities) p.push_back(done.probabilities);
-  };
-  Job job;
-  complete_items(completer, labels, soft, {.draws = draws, .labels = draws >= 0, .probabilities = probabilities}, use,
-                 job.callbacks());
-  return {found.empty() ? torch::Tensor() : torch::cat(found), labels, torch::cat(known),
-          p.empty() ? torch::Tensor() : torch::cat(p)};
+// The items of a source, and what is known about their labels besides.
+ItemsInMemory items_in(const Space& space, const DataSource& source, const std::optional<torch::Tensor>& evidence) {
+  ItemBatch items{.labels = first_items(space, source, 0, "data", Unknowns::allow)};
+  const auto file_rows = file_rows_of(source, items.labels.size(0));
+  if (evidence) items.soft = check_evidence(space, evidence->to(torch::kCPU, torch::kFloat64), file_rows, "evidence");
+  for (const int64_t row : file_rows) items.rows.push_back(row + 1);
+  return ItemsInMemory(std::move(items));
 }
 
-struct Oddness {
-  OddRows rows;
-  std::vector<std::string> pairs() const {
-    std::vector<std::string> texts(rows.pairs.size());
-    for (size_t k = 0; k < texts.size(); ++k)
-      if (rows.pairs[k]) texts[k] = describe(*rows.pairs[k], rows.space, rows.labels[static_cast<int64_t>(k)]);
-    return texts;
-  }
-};
+Completed complete(const Session& session, const DataSource& source, int64_t draws, bool probabilities, uint64_t seed,
+                   double noise, const std::optional<torch::Tensor>& given,
+                   const std::optional<torch::Tensor>& evidence, const Set& set) {
+  const CompleteRequest request{
+      {.sample = sample_options(session, set), .seed = seed, .noise = noise, .given = given.value_or(torch::Tensor())},
+      {.draws = std::max<int64_t>(draws, 0), .labels = draws >= 0, .probabilities = probabilities}};
+  ItemsInMemory items = items_in(session.space(), source, evidence);
+  Job job;
+  return session.complete(items, request, job.callbacks());
+}
+
+Predicted predict(const Session& session, const DataSource& source, const std::string& column, bool holes_as_trained) {
+  ItemsInMemory items = items_in(session.space(), source, std::nullopt);
+  Job job;
+  return session.predict(items, {.column = column, .holes_as_trained = holes_as_trained}, job.callbacks());
+}
+
+std::vector<std::string> pairs_of(const OddRows& rows) {
+  std::vector<std::string> texts(rows.pairs.size());
+  for (size_t k = 0; k < texts.size(); ++k)
+    if (rows.pairs[k]) texts[k] = describe(*rows.pairs[k], rows.space, rows.labels[static_cast<int64_t>(k)]);
+  return texts;
+}
 
 // Training items: those of the whole data that training was given, of a source `train`, or the run's own.
-Oddness outliers(const LoadedRun& run, const DataSource& source, const SharedSource& data, const SharedSource& train,
-                 double error, int64_t times, int64_t calibration, uint64_t seed) {
+RankedRows outliers(const Session& session, const DataSource& source, const SharedSource& data,
+                    const SharedSource& train, double error, int64_t times, int64_t calibration, uint64_t seed) {
+  NoteCollector notes;
+  const LoadedRun& run = session.run();
   const RunItems items = train  ? RunItems{relabel(run.model.space(), train, "train")}
                          : data ? open_run_items(run, data)
                                 : open_run_items(run, "", "train=");
   Job job;
   const OutlierOptions options{
       .calibration = calibration, .held_out = items.held_out, .error = error, .times = times, .seed = seed};
-  return {rank_outliers(run, source, *items.learned, options, job.callbacks()).rows};
+  RankedRows ranked = session.outliers(source, *items.learned, options, job.callbacks());
+  for (const std::string& text : notes.take()) ranked.notes.push_back(text);
+  return ranked;
 }
 
-std::string config_of(const LoadedRun& run) {
-  Experiment experiment = run.experiment;
+std::string config_of(const Session& session) {
+  Experiment experiment = session.run().experiment;
   return schema_of(experiment).to_toml(/*with_help=*/false);
 }
 
@@ -263,28 +249,38 @@ void bind_plan(nb::module_& m) {
       },
       "source"_a.none(), "data"_a, "config"_a, "set"_a, "device"_a, "max_time"_a, "show"_a, "module"_a.none(),
       nb::call_guard<Work>());
+// A result's class, with what every result has.
+template <class Result>
+nb::class_<Result> bind_result(nb::module_& m, const char* name) {
+  return nb::class_<Result>(m, name).def_ro("notes", &Result::notes).def("json", [](const Result& result) {
+    return text_of(to_json(result));
+  });
 }
 
 void bind_results(nb::module_& m) {
-  nb::class_<ScoreResult>(m, "ScoreResult")
-      .def_prop_ro("log_p", [](const ScoreResult& r) { return r.log_p; })
-      .def_prop_ro("std_error", [](const ScoreResult& r) { return r.std_error; })
-      .def_prop_ro("cells", [](const ScoreResult& r) { return maybe(r.cells); })
-      .def_ro("method", &ScoreResult::method);
-  nb::class_<Completed>(m, "Completed")
-      .def_prop_ro("labels", [](const Completed& c) { return maybe(c.labels); })
-      .def_prop_ro("data", [](const Completed& c) { return c.data; })
-      .def_prop_ro("known", [](const Completed& c) { return c.known; })
-      .def_prop_ro("probabilities", [](const Completed& c) { return maybe(c.probabilities); });
-  nb::class_<Oddness>(m, "Oddness")
-      .def_prop_ro("score", [](const Oddness& o) { return o.rows.score; })
-      .def_prop_ro("std_error", [](const Oddness& o) { return o.rows.std_error; })
-      .def_prop_ro("percentile", [](const Oddness& o) { return o.rows.percentile; })
-      .def_prop_ro("variable", [](const Oddness& o) { return maybe(o.rows.variable); })
-      .def_prop_ro("nats", [](const Oddness& o) { return o.rows.nats; })
-      .def_prop_ro("nats_error", [](const Oddness& o) { return o.rows.nats_error; })
-      .def_prop_ro("pairs", &Oddness::pairs)
-      .def_prop_ro("outside", [](const Oddness& o) { return o.rows.outside; });
+  bind_result<Sampled>(m, "Sampled").def_prop_ro("labels", [](const Sampled& s) { return s.labels; });
+  bind_result<ScoredData>(m, "Scored")
+      .def_prop_ro("log_p", [](const ScoredData& s) { return s.all().log_p; })
+      .def_prop_ro("std_error", [](const ScoredData& s) { return total_error(s.all()); })
+      .def_prop_ro("cells", [](const ScoredData& s) { return maybe(s.all().cells); })
+      .def_prop_ro("method", [](const ScoredData& s) { return s.scores.describe(); });
+  bind_result<Completed>(m, "Completed")
+      .def_prop_ro("labels", [](const Completed& c) { return maybe(c.items.labels); })
+      .def_prop_ro("data", [](const Completed& c) { return c.items.data; })
+      .def_prop_ro("known", [](const Completed& c) { return c.items.known; })
+      .def_prop_ro("probabilities", [](const Completed& c) { return maybe(c.items.probabilities); });
+  bind_result<Predicted>(m, "Predicted").def_prop_ro("probabilities", [](const Predicted& p) {
+    return p.items.probabilities;
+  });
+  bind_result<RankedRows>(m, "Oddness")
+      .def_prop_ro("score", [](const RankedRows& o) { return o.rows.score; })
+      .def_prop_ro("std_error", [](const RankedRows& o) { return o.rows.std_error; })
+      .def_prop_ro("percentile", [](const RankedRows& o) { return o.rows.percentile; })
+      .def_prop_ro("variable", [](const RankedRows& o) { return maybe(o.rows.variable); })
+      .def_prop_ro("nats", [](const RankedRows& o) { return o.rows.nats; })
+      .def_prop_ro("nats_error", [](const RankedRows& o) { return o.rows.nats_error; })
+      .def_prop_ro("pairs", [](const RankedRows& o) { return pairs_of(o.rows); })
+      .def_prop_ro("outside", [](const RankedRows& o) { return o.rows.outside; });
 }
 
 }  // namespace
@@ -293,43 +289,44 @@ void bind_run(nb::module_& m) {
   bind_training(m);
   bind_plan(m);
   bind_results(m);
-  nb::class_<LoadedRun>(m, "Run")
-      .def_prop_ro("space", [](const LoadedRun& run) { return run.model.space(); })
-      .def_ro("step", &LoadedRun::step)
-      .def_prop_ro("seed", [](const LoadedRun& run) { return run.experiment.seed; })
-      .def_prop_ro("data", [](const LoadedRun& run) { return run.experiment.data; })
+  nb::class_<Session>(m, "Session")
+      .def_prop_ro("space", [](const Session& session) { return session.space(); })
+      .def_prop_ro("step", [](const Session& session) { return session.run().step; })
+      .def_prop_ro("seed", [](const Session& session) { return session.run().experiment.seed; })
+      .def_prop_ro("data", [](const Session& session) { return session.run().experiment.data; })
       .def_prop_ro("network",
-                   [](const LoadedRun& run) {
-                     const Experiment& e = run.experiment;
+                   [](const Session& session) {
+                     const Experiment& e = session.run().experiment;
                      return e.custom_net.empty() ? describe_net(e.net) : e.custom_net;
                    })
-      .def_prop_ro("n_parameters", [](const LoadedRun& run) { return n_parameters(run.model.field()); })
+      .def_prop_ro("n_parameters", [](const Session& session) { return n_parameters(session.run().model.field()); })
       .def_prop_ro("config", &config_of)
-      .def_prop_ro("model", [](const LoadedRun& run) { return run.model; })
-      .def("sample", &sample, "count"_a, "seed"_a, "set"_a, "given"_a.none(), nb::call_guard<Work>())
+      .def_prop_ro("model", [](const Session& session) { return session.run().model; })
+      .def("sample", &sample, "count"_a, "seed"_a, "set"_a, "given"_a.none(), "numbers"_a, nb::call_guard<Work>())
       .def(
           "score",
-          [](const LoadedRun& run, const DataSource& source, std::string bound, std::optional<double> error, bool share,
-             int64_t evaluations, bool each, bool log_mean, std::string order, uint64_t seed,
+          [](const Session& session, const DataSource& source, std::string bound, std::optional<double> error,
+             bool share, int64_t evaluations, bool each, bool log_mean, std::string order, uint64_t seed,
              std::optional<torch::Tensor> given, bool per_variable) {
-            return score(run, source,
+            return score(session, source,
                          {std::move(bound), error, share, evaluations, each, log_mean, std::move(order), seed,
                           std::move(given), per_variable});
           },
           "source"_a, "bound"_a, "error"_a.none(), "share"_a, "evaluations"_a, "each"_a, "log_mean"_a, "order"_a,
           "seed"_a, "given"_a.none(), "per_variable"_a, nb::call_guard<Work>())
       .def("complete", &complete, "source"_a, "draws"_a, "probabilities"_a, "seed"_a, "noise"_a, "given"_a.none(),
-           "evidence"_a.none(), "set"_a, "holes_as_trained"_a = false, nb::call_guard<Work>())
+           "evidence"_a.none(), "set"_a, nb::call_guard<Work>())
+      .def("predict", &predict, "source"_a, "column"_a, "holes_as_trained"_a, nb::call_guard<Work>())
       .def("outliers", &outliers, "source"_a, "data"_a.none(), "train"_a.none(), "error"_a, "times"_a, "calibration"_a,
            "seed"_a, nb::call_guard<Work>())
       .def("variables", &variables, "names"_a, "option"_a)
       .def(
           "labels_named",
-          [](const LoadedRun& run, const std::vector<std::pair<std::string, std::string>>& pairs) {
-            return labels_named(run.model.space(), pairs, "given");
+          [](const Session& session, const std::vector<std::pair<std::string, std::string>>& pairs) {
+            return labels_named(session.space(), pairs, "given");
           },
           "pairs"_a);
-  m.def("load_run", &load, "path"_a, "device"_a, "checkpoint"_a, "full_precision"_a, "module"_a.none(),
+  m.def("load_session", &load, "path"_a, "device"_a, "checkpoint"_a, "full_precision"_a, "module"_a.none(),
         nb::call_guard<Work>());
 }
 

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <iostream>
+#include <utility>
 
 namespace segre {
 namespace {
@@ -23,6 +25,7 @@ std::ostream& silence() {
 
 std::atomic<std::ostream*> g_out{nullptr};
 std::atomic<bool> g_redraws{false};
+thread_local NoteCollector* innermost = nullptr;
 
 }  // namespace
 
@@ -40,6 +43,27 @@ void send_log_to(std::ostream* out) { send_log_to(out, out == &std::cerr && ::is
 
 bool log_redraws() { return g_redraws; }
 
-void log_note(const std::string& text) { log_stream() << one_line("note: " + text) << '\n'; }
+void log_note(const std::string& text) {
+  if (innermost == nullptr) {
+    log_stream() << one_line("note: " + text) << '\n';
+    return;
+  }
+  auto& notes = innermost->notes_;
+  const std::string line = one_line(text);
+  if (std::find(notes.begin(), notes.end(), line) == notes.end()) notes.push_back(line);
+}
+
+void log_notes(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) log_note(text);
+}
+
+NoteCollector::NoteCollector() : outer_(std::exchange(innermost, this)) {}
+
+NoteCollector::~NoteCollector() {
+  innermost = outer_;
+  log_notes(notes_);
+}
+
+std::vector<std::string> NoteCollector::take() { return std::exchange(notes_, {}); }
 
 }  // namespace segre

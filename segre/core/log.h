@@ -1,6 +1,8 @@
 #pragma once
 
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "segre/core/error.h"
 
@@ -21,8 +23,30 @@ void send_log_to(std::ostream* out);
 /// Whether the lines of log_stream() can be redrawn by a carriage return.
 bool log_redraws();
 
-/// Logs "note: TEXT" on one line: something the user should know but need not act on.
+/// Logs "note: TEXT" on one line: something the user should know but need not act on. If the calling thread collects
+/// notes, its innermost NoteCollector gets the text instead.
 void log_note(const std::string& text);
+
+/// Collects the notes of the thread that makes it, while alive, so that a result can hold them. Notes that nobody took,
+/// as when an exception ends the work, go on to the next collector or the log.
+class NoteCollector {
+ public:
+  NoteCollector();
+  ~NoteCollector();
+  NoteCollector(const NoteCollector&) = delete;
+  NoteCollector& operator=(const NoteCollector&) = delete;
+
+  /// The notes since the last call, each text once, in order.
+  std::vector<std::string> take();
+
+ private:
+  friend void log_note(const std::string& text);
+  NoteCollector* outer_;
+  std::vector<std::string> notes_;
+};
+
+/// log_note for each of them.
+void log_notes(const std::vector<std::string>& texts);
 
 /// Concatenates the parts first.
 template <class... Parts>

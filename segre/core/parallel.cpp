@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "segre/core/deadline.h"
 #include "segre/core/error.h"
 #include "segre/core/one_thread.h"
 
@@ -30,8 +31,9 @@ struct Loop {
   int64_t end;
   int64_t grain;
   std::atomic<int64_t> next;
-  std::fenv_t environment{};  // the caller's rounding and denormal modes
-  int helpers_wanted = 0;     // the rest is guarded by the pool's mutex
+  std::fenv_t environment{};                                  // the caller's rounding and denormal modes
+  DeadlineGuard::Time deadline = DeadlineGuard::current();  // the caller's
+  int helpers_wanted = 0;                                     // the rest is guarded by the pool's mutex
   int helpers_inside = 0;
   std::exception_ptr error{};
   std::condition_variable done{};
@@ -89,7 +91,10 @@ class Pool {
       if (--loop.helpers_wanted == 0) open_.erase(open_.begin());
       lock.unlock();
       std::fesetenv(&loop.environment);
-      take_part(loop);
+      {
+        const DeadlineGuard guard(loop.deadline);
+        take_part(loop);
+      }
       lock.lock();
       if (--loop.helpers_inside == 0) loop.done.notify_one();
     }
@@ -106,8 +111,9 @@ std::atomic<int> chosen{0};  // by set_threads; 0: not set
 }  // namespace
 
 int n_threads() {
+  static const int of_libtorch = at::get_num_threads();  // in a TunedThread it is 1 for the calling thread
   const int count = chosen;
-  return count > 0 ? count : at::get_num_threads();
+  return count > 0 ? count : of_libtorch;
 }
 
 void set_threads(int count) {
@@ -134,7 +140,10 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& body) {
 
 void for_each_block(int64_t n_blocks, bool on_cpu, const std::function<void(int64_t block)>& body) {
   parallel_for(0, n_blocks, on_cpu ? 1 : std::max<int64_t>(1, n_blocks), [&](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block) body(block);
+    for (int64_t block = begin; block < end; ++block) {
+      check_deadline();
+      body(block);
+    }
   });
 }
 

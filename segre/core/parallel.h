@@ -6,7 +6,7 @@
 namespace segre {
 
 /// Number of threads that share segre's CPU work, including the caller. Defaults to LibTorch's number (OMP_NUM_THREADS,
-/// or one per core).
+/// or one per core) at the first call.
 int n_threads();
 /// Changes it; at least 1. Results do not depend on it.
 void set_threads(int count);

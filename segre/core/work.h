@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "segre/core/error.h"
+#include "segre/core/deadline.h"
 
 namespace segre {
 
@@ -37,6 +37,7 @@ struct WorkCallbacks {
 
   /// Checks `stop` alone, within a part that takes long.
   void check() const {
+    check_deadline();
     if (stop && stop()) throw Interrupted();
   }
 

@@ -9,7 +9,8 @@
 namespace segre {
 
 /// A source of data: items in a space, addressed by number so that any batch can be reproduced. A program may bring its
-/// own source; training checks its items batch by batch.
+/// own source; training checks its items batch by batch. Threads may share a source, also yours: its functions are
+/// const.
 class DataSource {
  public:
   virtual ~DataSource() = default;

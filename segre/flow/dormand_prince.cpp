@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "segre/core/captured.h"
-#include "segre/core/error.h"
+#include "segre/core/deadline.h"
 #include "segre/flow/flow_plan.h"
 #include "segre/flow/sampler_kinds.h"
 #include "segre/flow/state_blocks.h"
@@ -140,6 +140,7 @@ class DormandPrince final : public Integrator {
     Tensors rows = start(from);
     int64_t attempts = 0;
     for (bool on_the_way = true; on_the_way;) {
+      check_deadline();
       if (attempts++ == most_attempts_)
         fail("dopri5: ", most_attempts_, " attempted steps with sample.tolerance = ", tolerance_,
              " reached only t = ", rows[kTime].min().item<double>(), " of ", stop_,

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "segre/core/captured.h"
-#include "segre/core/error.h"
+#include "segre/core/deadline.h"
 #include "segre/flow/flow_plan.h"
 #include "segre/flow/state_blocks.h"
 #include "segre/path/path_sample.h"
@@ -61,6 +61,7 @@ class FixedSteps final : public Integrator {
     StepState state{from.v_0, {}};
     if (observe) observe(state.v, 0.0);
     for (size_t k = 0; k < plan_.size(); ++k) {
+      check_deadline();
       const auto inputs = step_inputs(plan_[k], state, numbers_[static_cast<int64_t>(k)],
                                       plan_[k].noisy ? noise(k, from) : torch::Tensor(), from.known);
       const StepShape shape = shape_of(plan_[k], segre::shape_of(from.known));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "segre/data/dataset.h"
+#include "segre/core/deadline.h"
 
 namespace segre {
 namespace {
@@ -32,6 +32,7 @@ torch::Tensor RowBlocks::operator()(const std::vector<torch::Tensor>& inputs) co
   const int64_t n_rows = inputs.front().size(0);
   std::vector<torch::Tensor> out;
   for (int64_t first = 0; first < n_rows; first += rows_) {
+    check_deadline();
     const int64_t count = std::min(rows_, n_rows - first);
     std::vector<torch::Tensor> part;
     for (const auto& input : inputs) {

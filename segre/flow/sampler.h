@@ -47,7 +47,7 @@ inline constexpr double kDecided = 0.99;
 
 /// Noise -> flow -> labels. Sample k is a function of (seed, k): the field always runs on whole blocks of
 /// rows_per_block() consecutive samples, and a request receives its part of them, since a matrix product may round a
-/// row differently in batches of another size.
+/// row differently in batches of another size. Threads may share it.
 class Sampler {
  public:
   Sampler(Flow flow, const SampleOptions& options, uint64_t seed);

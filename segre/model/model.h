@@ -20,7 +20,8 @@ enum class Form {
 /// Declares the key model.form.
 void declare_form_key(ConfigSchema& schema, Form& form);
 
-/// A network with a space, a path and a form: the flow dv/dt = F(v, t).
+/// A network with a space, a path and a form: the flow dv/dt = F(v, t). Threads may share it as long as none of them
+/// trains it, loads weights or changes their precision.
 class Model {
  public:
   /// InputError if the path or the network is missing, or the network has no parameters.

@@ -52,7 +52,7 @@ enum class FieldReads { point, strength, standardised };
 
 /// The network F_theta, the only interface that later stages see: it maps what it is shown to any real values [B, S],
 /// where adding a constant per variable changes nothing. A program may supply its own: recipes/custom_field.h lists
-/// the requirements.
+/// the requirements. Threads call forward() at the same time.
 class Field {
  public:
   virtual ~Field() = default;
@@ -89,8 +89,11 @@ class Field {
   void to(torch::Device device);
   /// Converts the reducible parameters to another type, such as bfloat16; the others stay float32.
   void reduce_precision(torch::ScalarType type);
-  /// Batch normalisation uses the batch's statistics while training, the running ones otherwise.
-  void set_training(bool training) { training_ = training; }
+  /// Batch normalisation uses the batch's statistics while training, the running ones otherwise. Writes nothing if it
+  /// is so already: threads may share a network in use.
+  void set_training(bool training) {
+    if (training_ != training) training_ = training;
+  }
   bool is_training() const { return training_; }
 
  protected:

@@ -37,6 +37,7 @@ struct OutsideReport {
   std::string bound{};              ///< Scores::describe of the bound on -log p
   OddestItems oddest_inside{};
   OddestItems oddest_outside{};
+  std::vector<std::string> notes{};  ///< what the caller should know about the request, each once
 };
 
 /// Why raw likelihood is a poor detector, for help texts and reports.

@@ -19,7 +19,8 @@ struct Rows {
 };
 
 /// The processes that do one job together, seen from one of them. Tensors are on the CPU. All ranks must make the same
-/// calls in the same order. An Error names the rank that failed first, wherever it happened.
+/// calls in the same order, so one thread of each may make them; a single rank may be shared by threads. An Error names
+/// the rank that failed first, wherever it happened.
 class Ranks {
  public:
   virtual ~Ranks() = default;

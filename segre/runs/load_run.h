@@ -6,7 +6,8 @@
 
 namespace segre {
 
-/// A model loaded from a checkpoint, ready to sample, with the config of its training.
+/// A model loaded from a checkpoint, ready to sample, with the config of its training. Threads may share it, unless
+/// several ranks loaded it: see Ranks.
 struct LoadedRun {
   Experiment experiment;
   Model model;

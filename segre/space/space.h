@@ -56,7 +56,7 @@ struct Block {
 ///   labels   [B, n] int64      one label in [0, c_i) per variable
 ///   points   [B, S] float      one value per variable and label
 ///
-/// A Space is an immutable value; copies share their contents.
+/// A Space is an immutable value; copies share their contents. Threads may share it.
 class Space {
  public:
   /// n = product of `shape` variables with c labels each: {length}, or {height, width}. `labels` names and colours the

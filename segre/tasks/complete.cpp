@@ -7,12 +7,10 @@
 #include "segre/core/error.h"
 #include "segre/data/label_dictionary.h"
 #include "segre/io/csv.h"
-#include "segre/read/csv_rows.h"
-#include "segre/read/readers.h"
-#include "segre/sources/source_kinds.h"
 #include "segre/space/blocks.h"
 #include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
+#include "segre/tasks/table_stream.h"
 
 namespace segre {
 namespace {
@@ -57,10 +55,10 @@ torch::Tensor noisy_evidence(const Space& space, const torch::Tensor& labels, do
 }  // namespace
 
 Completer::Completer(const LoadedRun& run, const CompleteOptions& options)
-    : options_(options),
-      ranks_(run.ranks),
-      sampler_(run.model, options.sample, options.seed),
-      missing_(missing_labels(run.model.space())) {
+    : Completer(run, options, std::make_shared<Sampler>(run.model, options.sample, options.seed)) {}
+
+Completer::Completer(const LoadedRun& run, const CompleteOptions& options, std::shared_ptr<const Sampler> sampler)
+    : options_(options), ranks_(run.ranks), sampler_(std::move(sampler)), missing_(missing_labels(run.model.space())) {
   if (run.model.form() != Form::evidence)
     fail_input("this model has model.form = \"", run.model.form() == Form::velocity ? "velocity" : "endpoint",
                "\" and does not accept known labels; train one with model.form = \"evidence\"");
@@ -89,14 +87,14 @@ Known Completer::known_of(const torch::Tensor& labels, const torch::Tensor& soft
   return known;
 }
 
-int64_t Completer::items_per_call() const { return 16 * sampler_.rows_per_block(); }
+int64_t Completer::items_per_call() const { return 16 * sampler_->rows_per_block(); }
 
 torch::Tensor Completer::draw(const Known& known, uint64_t first, int64_t draw) const {
-  return sampler_.complete(known, first, draw).labels;
+  return sampler_->complete(known, first, draw).labels;
 }
 
 torch::Tensor Completer::draws(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const {
-  return sampler_.completions(known, first, from_draw, draws);
+  return sampler_->completions(known, first, from_draw, draws);
 }
 
 bool Completer::sees_unknown(int64_t variable) const {
@@ -104,7 +102,7 @@ bool Completer::sees_unknown(int64_t variable) const {
 }
 
 torch::Tensor Completer::probabilities(const Known& known, uint64_t first) const {
-  return with_corners(space(), {.labels = known.labels}, sampler_.probabilities(known, first));
+  return with_corners(space(), {.labels = known.labels}, sampler_->probabilities(known, first));
 }
 
 torch::Tensor Completer::best(const torch::Tensor& probabilities) const {
@@ -138,96 +136,54 @@ std::string unused_name(std::string name, const std::vector<std::string>& taken)
   return name;
 }
 
-// Rows of a table that are completed together.
-struct Chunk {
-  std::vector<std::vector<std::string>> fields;  // as in the file
-  std::vector<int64_t> labels;                   // [rows * n]
-  std::vector<int64_t> rows;                     // their numbers in the file
-};
-
-class TableCompleter {
+// Writes completed rows of a table in the form of its file.
+class TableWriter {
  public:
-  TableCompleter(const Completer& completer, const SourceName& name, const std::string& what,
-                 const CompleteOutputs& outputs, uint64_t seed)
+  TableWriter(const Completer& completer, const TableStream& table, const CompleteOutputs& outputs, uint64_t seed)
       : completer_(completer),
         space_(completer.space()),
+        stream_(table),
+        table_(table.table()),
         outputs_(outputs),
-        items_(name, space_, what, Unknowns::allow),
-        limit_(name.limit()),
         values_(seed, Purpose::bin_values) {
-    note_encoding(name);
     for (int64_t i = 0; i < space_.n_variables(); ++i) keeps_.push_back(completer.sees_unknown(i));
   }
 
-  int64_t operator()(const WorkCallbacks& callbacks) {
-    write_header();
-    while (n_rows_ < limit_) {
-      const Chunk chunk = read_chunk();
-      if (chunk.fields.empty()) break;
-      complete(chunk);
-      n_rows_ += static_cast<int64_t>(chunk.fields.size());
-      callbacks.report({"completing", n_rows_, n_rows_});  // how many there are is not known
+  void write_header() const {
+    if (outputs_.out == nullptr || !table_.has_header() || !completer_.ranks()->is_first()) return;
+    std::string line = outputs_.draws > 1 ? unused_name("draw", table_.all_names()) : "";
+    for (const std::string& name : table_.all_names()) {
+      if (!line.empty()) line += table_.delimiter();
+      line += csv_field(name, table_.delimiter());
     }
-    items_.finish();
-    return n_rows_;
+    *outputs_.out << line << table_.line_end();
+  }
+
+  void write(const CompletedItems& done) const {
+    if (done.probabilities.defined() && outputs_.probabilities != nullptr)
+      write_probabilities(*outputs_.probabilities, space_, done.known, done.probabilities, done.first == 0, done.rows);
+    for (int64_t row = 0; row < done.known.size(0) && done.labels.defined(); ++row)
+      for (int64_t k = 0; k < done.labels.size(1); ++k) write_row(done, row, k);
   }
 
  private:
-  void write_header() const {
-    if (outputs_.out == nullptr || !items_.rows().has_header() || !completer_.ranks()->is_first()) return;
-    std::string line = outputs_.draws > 1 ? unused_name("draw", items_.rows().all_names()) : "";
-    for (const std::string& name : items_.rows().all_names()) {
-      if (!line.empty()) line += items_.rows().delimiter();
-      line += csv_field(name, items_.rows().delimiter());
-    }
-    *outputs_.out << line << items_.rows().line_end();
-  }
-
-  Chunk read_chunk() {
-    Chunk chunk;
-    const int64_t most = std::min(items_per_round(completer_), limit_ - n_rows_);
-    std::vector<int32_t> labels;
-    while (static_cast<int64_t>(chunk.fields.size()) < most && items_.next(labels)) {
-      std::vector<std::string> fields;
-      for (int64_t i = 0; i < items_.rows().n_fields(); ++i) fields.emplace_back(items_.rows().field(i));
-      chunk.fields.push_back(std::move(fields));
-      chunk.rows.push_back(items_.row());
-      chunk.labels.insert(chunk.labels.end(), labels.begin(), labels.end());
-    }
-    return chunk;
-  }
-
-  void complete(const Chunk& chunk) {
-    const auto rows = static_cast<int64_t>(chunk.fields.size());
-    const auto labels = torch::tensor(chunk.labels, torch::kInt64).view({rows, space_.n_variables()});
-    const CompletionWanted wanted{
-        .draws = outputs_.draws, .labels = outputs_.out != nullptr, .probabilities = outputs_.probabilities != nullptr};
-    const CompletedItems done = complete_round(completer_, labels, {}, n_rows_, wanted);
-    if (!completer_.ranks()->is_first()) return;
-    if (wanted.probabilities)
-      write_probabilities(*outputs_.probabilities, space_, done.known, done.probabilities, n_rows_ == 0, chunk.rows);
-    for (int64_t row = 0; row < rows && wanted.labels; ++row)
-      for (int64_t k = 0; k < done.labels.size(1); ++k) write_row(chunk, done.known, done.labels, row, k);
-  }
-
-  void write_row(const Chunk& chunk, const torch::Tensor& known, const torch::Tensor& completed, int64_t row,
-                 int64_t draw) {
-    std::vector<std::string> fields = chunk.fields[row];
-    const auto* before = known[row].const_data_ptr<int64_t>();
-    const auto* after = completed[row][draw].const_data_ptr<int64_t>();
-    const auto* in_file = &chunk.labels[row * space_.n_variables()];
+  void write_row(const CompletedItems& done, int64_t row, int64_t draw) const {
+    std::vector<std::string> fields = stream_.fields()[row];
+    const auto* before = done.known[row].const_data_ptr<int64_t>();
+    const auto* after = done.labels[row][draw].const_data_ptr<int64_t>();
+    const auto* in_file = done.data[row].const_data_ptr<int64_t>();
     // A noisy label that stays keeps its text: a number within a bin, for example. The file's text of a cell that is
     // not taken from it must not come back, though: it would be the truth where the drawn bin is right.
     for (int64_t i = 0; i < space_.n_variables(); ++i)
       if (before[i] == kUnknown && !(keeps_[i] && after[i] == in_file[i]))
-        fields[items_.field(i)] = text_of(i, after[i], n_rows_ + row, draw);
-    const char delimiter = items_.rows().delimiter();
+        fields[stream_.field(i)] = text_of(i, after[i], done.first + row, draw);
+    const char delimiter = table_.delimiter();
     std::string line = outputs_.draws > 1 ? std::to_string(draw + 1) : "";
     for (const std::string& field : fields) {
       if (&field != fields.data() || outputs_.draws > 1) line += delimiter;
       line += csv_field(field, delimiter);
     }
-    *outputs_.out << line << items_.rows().line_end();
+    *outputs_.out << line << table_.line_end();
   }
 
   std::string text_of(int64_t variable, int64_t label, int64_t row, int64_t draw) const {
@@ -242,20 +198,24 @@ class TableCompleter {
 
   const Completer& completer_;
   Space space_;
+  const TableStream& stream_;
+  const CsvRows& table_;
   CompleteOutputs outputs_;
-  CsvItems items_;
-  int64_t limit_;
   RandomStream values_;
   std::vector<bool> keeps_;  // variables whose text stays where their label does
-  int64_t n_rows_ = 0;
 };
 
 }  // namespace
 
 int64_t complete_csv(const Completer& completer, const SourceName& name, const std::string& what,
                      const CompleteOutputs& outputs, uint64_t seed, const WorkCallbacks& callbacks) {
-  require_known_options(name);
-  return TableCompleter(completer, name, what, outputs, seed)(callbacks);
+  TableStream table(name, completer.space(), what, /*keeps_fields=*/outputs.out != nullptr);
+  const TableWriter writer(completer, table, outputs, seed);
+  writer.write_header();
+  const CompletionWanted wanted{
+      .draws = outputs.draws, .labels = outputs.out != nullptr, .probabilities = outputs.probabilities != nullptr};
+  return complete_items(
+      completer, table, wanted, [&](const CompletedItems& done) { writer.write(done); }, callbacks);
 }
 
 }  // namespace segre

@@ -19,11 +19,14 @@ struct CompleteOptions {
   bool holes_as_trained = false;
 };
 
-/// Fills in what is unknown about items.
+/// Fills in what is unknown about items. Threads may share it.
 class Completer {
  public:
-  /// InputError if the model does not accept known labels, or the options do not make sense.
+  /// InputError if the model does not accept known labels, or the options do not make sense. A note if it was not
+  /// trained with them.
   Completer(const LoadedRun& run, const CompleteOptions& options);
+  /// The same with the sampler that these options need, which others may use at the same time.
+  Completer(const LoadedRun& run, const CompleteOptions& options, std::shared_ptr<const Sampler> sampler);
 
   /// What is known of items: labels [B, n] int64 with kUnknown for cells to be filled in, and log-likelihoods [B, S] of
   /// all labels, if there are any. The label of missing values is never an answer.
@@ -39,22 +42,22 @@ class Completer {
   torch::Tensor probabilities(const Known& known, uint64_t first) const;
   /// The most likely label of every marginal: [B, n] int64.
   torch::Tensor best(const torch::Tensor& probabilities) const;
-  const Space& space() const { return sampler_.space(); }
+  const Space& space() const { return sampler_->space(); }
   /// How many items to pass at once to keep all threads, or the GPU, busy: whole blocks of rows_per_block().
   int64_t items_per_call() const;
-  int64_t rows_per_block() const { return sampler_.rows_per_block(); }
+  int64_t rows_per_block() const { return sampler_->rows_per_block(); }
   /// Those that loaded the run.
   const std::shared_ptr<Ranks>& ranks() const { return ranks_; }
 
  private:
   CompleteOptions options_;
   std::shared_ptr<Ranks> ranks_;
-  Sampler sampler_;
+  std::shared_ptr<const Sampler> sampler_;
   torch::Tensor missing_;  // [n] int64: the label of missing values or kUnknown; undefined: no variable has one
 };
 
-/// What to write about completed items. Of several ranks only rank 0 writes, but all must request the same: a stream of
-/// another rank shows that there is one, and is not used.
+/// What to write about completed rows of a table. Of several ranks only rank 0 writes, but all must request the
+/// same: a stream of another rank shows that there is one, and is not used.
 struct CompleteOutputs {
   int64_t draws = 1;                      ///< completions of each item; with 0, the most likely labels instead
   std::ostream* out = nullptr;            ///< the completed items, may be nullptr

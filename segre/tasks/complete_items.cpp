@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "segre/core/error.h"
 #include "segre/flow/row_blocks.h"
 
 namespace segre {
@@ -30,54 +29,46 @@ CompletedItems complete_own(const Completer& completer, const Known& known, int6
   return done;
 }
 
-}  // namespace
-
-int64_t items_per_round(const Completer& completer) { return completer.items_per_call() * completer.ranks()->size(); }
-
-CompletedItems complete_round(const Completer& completer, const torch::Tensor& labels, const torch::Tensor& soft,
-                              int64_t first, const CompletionWanted& wanted, const WorkCallbacks& callbacks) {
-  const SharedRows rows(completer.ranks(), labels.size(0), completer.rows_per_block());
+// Completes the next items, number `first` and after it, for every rank.
+CompletedItems complete_round(const Completer& completer, const ItemBatch& batch, int64_t first,
+                              const CompletionWanted& wanted, const WorkCallbacks& callbacks) {
+  const SharedRows rows(completer.ranks(), batch.labels.size(0), completer.rows_per_block());
   const auto [from, to] = rows.own();
-  const Known known =
-      completer.known_of(labels.slice(0, from, to), soft.defined() ? soft.slice(0, from, to) : torch::Tensor());
+  const Known known = completer.known_of(batch.labels.slice(0, from, to),
+                                         batch.soft.defined() ? batch.soft.slice(0, from, to) : torch::Tensor());
   const CompletedItems own = complete_own(completer, known, first + from, wanted, callbacks);
-  CompletedItems done{.first = first, .known = rows.gather_labels(completer.space(), own.known)};
+  CompletedItems done{.first = first,
+                      .rows = batch.rows,
+                      .texts = batch.texts,
+                      .data = batch.labels,
+                      .known = rows.gather_labels(completer.space(), own.known)};
   if (own.labels.defined()) done.labels = rows.gather_labels(completer.space(), own.labels);
   if (own.probabilities.defined()) done.probabilities = rows.gather(own.probabilities);
   return done;
 }
 
-void complete_items(const Completer& completer, const torch::Tensor& labels, const torch::Tensor& soft,
-                    const CompletionWanted& wanted, const std::function<void(const CompletedItems&)>& use,
-                    const WorkCallbacks& callbacks) {
-  const int64_t N = labels.size(0);
-  const int64_t step = items_per_round(completer);
-  for (int64_t first = 0; first < N; first += step) {
-    const auto evidence = soft.defined() ? soft.slice(0, first, first + step) : soft;
-    const CompletedItems done =
-        complete_round(completer, labels.slice(0, first, first + step), evidence, first, wanted, callbacks);
-    if (completer.ranks()->is_first()) use(done);
-    callbacks.report({"completing", std::min(N, first + step), N});
+}  // namespace
+
+int64_t items_per_round(const Completer& completer) { return completer.items_per_call() * completer.ranks()->size(); }
+
+int64_t complete_everywhere(const Completer& completer, ItemStream& items, const CompletionWanted& wanted,
+                            const std::function<void(const CompletedItems&)>& use, const WorkCallbacks& callbacks) {
+  int64_t done = 0;
+  for (;;) {
+    const ItemBatch batch = items.next(items_per_round(completer));
+    if (batch.labels.size(0) == 0) return done;
+    use(complete_round(completer, batch, done, wanted, callbacks));
+    done += batch.labels.size(0);
+    callbacks.report({wanted.called, done, std::max(done, items.count())});
   }
 }
 
-torch::Tensor check_evidence(const Space& space, const torch::Tensor& soft, const std::vector<int64_t>& rows,
-                             const std::string& what) {
-  const int64_t n_rows = rows.empty() ? 0 : rows.back() + 1;
-  const int64_t S = space.n_coordinates();
-  std::vector<int64_t> shaped = space.shape();
-  shaped.push_back(space.max_labels());
-  const auto row = soft.dim() > 0 ? soft.sizes().slice(1).vec() : std::vector<int64_t>();
-  const bool by_variable =
-      space.is_uniform() && (row == std::vector<int64_t>{space.n_variables(), space.max_labels()} || row == shaped);
-  if ((row != std::vector<int64_t>{S} && !by_variable) || soft.size(0) < n_rows)
-    fail_input(
-        what, ": has shape ", soft.sizes(), ", expected [", n_rows, ", ", S, "]",
-        space.is_uniform() ? concat(" or [", n_rows, ", ", space.n_variables(), ", ", space.max_labels(), "]") : "",
-        ": log-likelihoods of every label of every row");
-  if (soft.isnan().any().item<bool>())
-    fail_input(what, ": holds a value that is not a number, log-likelihoods were expected");
-  return soft.reshape({soft.size(0), S}).index_select(0, torch::tensor(rows, torch::kInt64));
+int64_t complete_items(const Completer& completer, ItemStream& items, const CompletionWanted& wanted,
+                       const std::function<void(const CompletedItems&)>& use, const WorkCallbacks& callbacks) {
+  const auto first_only = [&](const CompletedItems& done) {
+    if (completer.ranks()->is_first()) use(done);
+  };
+  return complete_everywhere(completer, items, wanted, first_only, callbacks);
 }
 
 }  // namespace segre

@@ -26,6 +26,7 @@ struct RunEvaluation {
   int64_t n_evaluations = 0;         ///< of the network, over all samples
   std::vector<std::string> setting;  ///< human-readable paragraphs on what was compared
   double sample_seconds = 0.0;
+  std::vector<std::string> notes{};  ///< what the caller should know about the request, each once
 };
 
 /// Compares samples of a run with held-out and training items. `name` is the name of the run, for the text. Several

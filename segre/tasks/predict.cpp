@@ -6,11 +6,8 @@
 
 #include "segre/core/error.h"
 #include "segre/io/csv.h"
-#include "segre/read/csv_rows.h"
-#include "segre/read/readers.h"
-#include "segre/sources/source_kinds.h"
-#include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
+#include "segre/tasks/table_stream.h"
 
 namespace segre {
 namespace {
@@ -34,6 +31,18 @@ struct Tally {
   std::vector<double> right;     // 1 or 0
   std::vector<double> surprise;  // -log p of the truth
   std::vector<double> claimed;   // probability of the prediction
+
+  void add(const PredictedItems& done) {
+    for (int64_t k = 0; k < done.truth.size(0); ++k) {
+      const auto truth = done.truth[k].item<int64_t>();
+      if (truth < 0) continue;
+      const auto predicted = done.best[k].item<int64_t>();
+      const auto p = done.probabilities[k];
+      right.push_back(predicted == truth ? 1.0 : 0.0);
+      surprise.push_back(-std::log(p[truth].item<double>()));
+      claimed.push_back(p[predicted].item<double>());
+    }
+  }
 
   PredictionQuality quality(int64_t n_rows) const {
     PredictionQuality out{.n_rows = n_rows, .n_truth = static_cast<int64_t>(right.size())};
@@ -61,59 +70,42 @@ struct Tally {
   }
 };
 
-// The next rows of a table, at most `most`: [rows, n] int64, and their numbers in the file.
-torch::Tensor read_rows(CsvItems& items, int64_t n, int64_t most, std::vector<int64_t>& numbers) {
-  numbers.clear();
-  std::vector<int64_t> flat;
-  std::vector<int32_t> row;
-  while (static_cast<int64_t>(flat.size()) < n * most && items.next(row)) {
-    flat.insert(flat.end(), row.begin(), row.end());
-    numbers.push_back(items.row());
-  }
-  return torch::tensor(flat, torch::kInt64).view({-1, n});
-}
-
-// Writes predictions and tallies those whose truth is known.
+// Writes predictions, one line each.
 class PredictionWriter {
  public:
   PredictionWriter(std::ostream& out, const Space& space, int64_t target, bool has_truth)
-      : out_(out), space_(space), target_(target), has_truth_(has_truth) {
-    out_ << "row,label,probability" << (has_truth ? ",truth,truth_probability\n" : "\n") << std::setprecision(6);
+      : out_(out), space_(space), target_(target), has_truth_(has_truth) {}
+
+  void write_header() const {
+    out_ << "row,label,probability" << (has_truth_ ? ",truth,truth_probability\n" : "\n") << std::setprecision(6);
   }
 
-  // Probabilities [B, c] and true labels [B], kUnknown if there is none, of rows with these numbers.
-  void add(const torch::Tensor& probabilities, const torch::Tensor& truth, const std::vector<int64_t>& rows) {
-    const auto best = probabilities.argmax(1);
-    for (int64_t k = 0; k < truth.size(0); ++k) {
-      const auto label = best[k].item<int64_t>();
-      const auto p = probabilities[k];
-      out_ << rows[k] << ',' << name(label) << ',' << p[label].item<double>();
-      if (has_truth_) add_truth(p, label, truth[k].item<int64_t>());
+  void write(const PredictedItems& done) const {
+    for (size_t k = 0; k < done.rows.size(); ++k) {
+      const auto row = static_cast<int64_t>(k);
+      const auto label = done.best[row].item<int64_t>();
+      const auto p = done.probabilities[row];
+      out_ << done.rows[k] << ',' << name(label) << ',' << p[label].item<double>();
+      if (has_truth_) write_truth(p, done.truth[row].item<int64_t>());
       out_ << '\n';
     }
   }
-  const Tally& tally() const { return tally_; }
 
  private:
   std::string name(int64_t label) const { return csv_field(space_.label_name(target_, label)); }
 
-  void add_truth(const torch::Tensor& p, int64_t predicted, int64_t truth) {
+  void write_truth(const torch::Tensor& p, int64_t truth) const {
     if (truth < 0) {
       out_ << ",,";
-      return;
+    } else {
+      out_ << ',' << name(truth) << ',' << p[truth].item<double>();
     }
-    const double told = p[truth].item<double>();
-    out_ << ',' << name(truth) << ',' << told;
-    tally_.right.push_back(predicted == truth ? 1.0 : 0.0);
-    tally_.surprise.push_back(-std::log(told));
-    tally_.claimed.push_back(p[predicted].item<double>());
   }
 
   std::ostream& out_;
   const Space& space_;
   int64_t target_;
   bool has_truth_;
-  Tally tally_;
 };
 
 }  // namespace
@@ -131,36 +123,50 @@ std::string PredictionQuality::describe() const {
   return text;
 }
 
-PredictionQuality predict_column(const LoadedRun& run, const SourceName& name, const std::string& what,
-                                 const std::string& column, const std::string& option, std::ostream& out,
-                                 const WorkCallbacks& callbacks) {
-  const Space& space = run.model.space();
+void require_table(const Space& space, const SourceName& name, const std::string& what) {
   if (space.layout() != Layout::table || name.kind() != "csv")
     fail_input(what, ": predictions are made for tables, csv:FILE, by models of tables");
-  require_known_options(name);
-  const auto variable = parse_variables(space, column, option).nonzero();
-  if (variable.size(0) != 1) fail_input(option, " ", column, ": expected one column");
-  const auto target = variable[0][0].item<int64_t>();
-  CsvItems items(name, space, what, Unknowns::allow, column);
-  note_encoding(name);
-  const Completer completer(run, {.sample = run.experiment.sample,
-                                  .given = parse_variables(space, column, option).logical_not(),
-                                  .holes_as_trained = items.rows().missing() != TableRows::Missing::unknown});
+}
+
+int64_t predicted_variable(const Space& space, const PredictRequest& request) {
+  const auto variable = parse_variables(space, request.column, request.called).nonzero();
+  if (variable.size(0) != 1) fail_input(request.called, " ", request.column, ": expected one column");
+  return variable[0][0].item<int64_t>();
+}
+
+CompleteOptions options_of(const PredictRequest& request, const Space& space, const SampleOptions& sample) {
+  return {.sample = sample,
+          .given = parse_variables(space, request.column, request.called).logical_not(),
+          .holes_as_trained = request.holes_as_trained};
+}
+
+PredictionQuality predict_items(const Completer& completer, int64_t variable, ItemStream& items,
+                                const std::function<void(const PredictedItems&)>& use, const WorkCallbacks& callbacks) {
+  const Space& space = completer.space();
+  Tally tally;
+  const auto predict = [&](const CompletedItems& done) {
+    const auto p = done.probabilities.narrow(1, space.offset(variable), space.n_labels(variable));
+    const PredictedItems predicted{
+        .rows = done.rows, .probabilities = p, .best = p.argmax(1), .truth = done.data.select(1, variable)};
+    tally.add(predicted);
+    if (completer.ranks()->is_first()) use(predicted);
+  };
+  const CompletionWanted wanted{.labels = false, .probabilities = true, .called = "predicting"};
+  return tally.quality(complete_everywhere(completer, items, wanted, predict, callbacks));
+}
+
+bool holes_are_unknown(const SourceName& name) { return name.word("missing", "label") == "unknown"; }
+
+PredictionQuality predict_csv(const Completer& completer, int64_t variable, const SourceName& name,
+                              const std::string& what, std::ostream& out, const WorkCallbacks& callbacks) {
+  const Space& space = completer.space();
+  TableStream table(name, space, what, /*keeps_fields=*/false, space.variable_name(variable));
   std::ostream nowhere(nullptr);
-  PredictionWriter writer(run.ranks->is_first() ? out : nowhere, space, target, items.field(target) >= 0);
-  int64_t done = 0;
-  std::vector<int64_t> rows;
-  for (;;) {
-    const auto labels =
-        read_rows(items, space.n_variables(), std::min(items_per_round(completer), name.limit() - done), rows);
-    if (labels.size(0) == 0) break;
-    const auto p = complete_round(completer, labels, {}, done, {.labels = false, .probabilities = true}).probabilities;
-    writer.add(p.narrow(1, space.offset(target), space.n_labels(target)), labels.select(1, target), rows);
-    done += labels.size(0);
-    callbacks.report({"predicting", done, done});  // how many there are is not known
-  }
-  items.finish();
-  return writer.tally().quality(done);
+  const PredictionWriter writer(completer.ranks()->is_first() ? out : nowhere, space, variable,
+                                /*has_truth=*/table.field(variable) >= 0);
+  writer.write_header();
+  return predict_items(
+      completer, variable, table, [&](const PredictedItems& done) { writer.write(done); }, callbacks);
 }
 
 }  // namespace segre

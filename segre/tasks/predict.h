@@ -2,10 +2,8 @@
 
 #include <ostream>
 
-#include "segre/core/work.h"
-#include "segre/data/source_name.h"
 #include "segre/likelihood/scores.h"
-#include "segre/runs/load_run.h"
+#include "segre/tasks/complete_items.h"
 
 namespace segre {
 
@@ -30,11 +28,53 @@ struct PredictionQuality {
   std::string describe() const;
 };
 
-/// Predicts one column of a table from the others: for each row of `csv:FILE` writes row,label,probability, and the
-/// truth and its probability if the file has the column, which may be missing. Missing cells are unknown. `column`
-/// names the variable; `what` and `option` start messages. Several ranks share the rows; rank 0 alone writes.
-PredictionQuality predict_column(const LoadedRun& run, const SourceName& name, const std::string& what,
-                                 const std::string& column, const std::string& option, std::ostream& out,
-                                 const WorkCallbacks& callbacks = {});
+/// Which column to predict, and from what.
+struct PredictRequest {
+  std::string column;
+  /// Holes in the other columns are what training read them as, where it had holes: a label, which may tell something.
+  /// Otherwise they are unknown.
+  bool holes_as_trained = true;
+  std::string called = "column";  ///< the user's option for `column`, for messages
+};
+
+/// InputError, starting with `what`, unless a source is csv: and the model one of tables.
+void require_table(const Space& space, const SourceName& name, const std::string& what);
+
+/// The variable that a request names. InputError, starting with its `called`, if it is none, or more than one.
+int64_t predicted_variable(const Space& space, const PredictRequest& request);
+
+/// How to complete rows in order to predict: every column but that one is taken from them.
+CompleteOptions options_of(const PredictRequest& request, const Space& space, const SampleOptions& sample);
+
+/// Predictions for a batch of rows.
+struct PredictedItems {
+  std::vector<int64_t> rows;    ///< ItemBatch::rows
+  torch::Tensor probabilities;  ///< [B, c] float64: of the labels of the column
+  torch::Tensor best;           ///< [B] int64: the most likely one
+  torch::Tensor truth;          ///< [B] int64: the label that the rows have, kUnknown if they do not
+};
+
+/// Predictions as a result.
+struct Predicted {
+  Space space;
+  int64_t variable;                  ///< the one predicted
+  PredictedItems items;              ///< all of them; of several ranks rank 0 alone has them
+  PredictionQuality quality;         ///< of those whose truth is known
+  std::vector<std::string> notes{};  ///< what the caller should know about the request, each once
+};
+
+/// Predicts a variable for items, wherever they come from, with the completer that options_of describes. Calls `use`
+/// with batch after batch, in order, on rank 0 alone, and returns how good they are.
+PredictionQuality predict_items(const Completer& completer, int64_t variable, ItemStream& items,
+                                const std::function<void(const PredictedItems&)>& use,
+                                const WorkCallbacks& callbacks = {});
+
+/// Whether the holes of a table are unknown, whatever training read them as: missing=unknown.
+bool holes_are_unknown(const SourceName& name);
+
+/// Writes predictions for the rows of `csv:FILE`: row,label,probability, and the truth and its probability if the file
+/// has the column, which may be missing. `completer` is that of options_of; `what` starts messages.
+PredictionQuality predict_csv(const Completer& completer, int64_t variable, const SourceName& name,
+                              const std::string& what, std::ostream& out, const WorkCallbacks& callbacks = {});
 
 }  // namespace segre

@@ -23,7 +23,8 @@ struct OutlierOptions {
 /// Rows with their scores, unsorted, and what was spent on them.
 struct RankedRows {
   OddRows rows;
-  std::string account;  ///< a sentence on evaluations, errors and percentiles
+  std::string account;               ///< a sentence on evaluations, errors and percentiles
+  std::vector<std::string> notes{};  ///< what the caller should know about the request, each once
 };
 
 /// Scores how odd the rows of a source are; its labels are numbered like the run's (open_source_for).

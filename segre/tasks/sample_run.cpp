@@ -7,10 +7,9 @@
 
 namespace segre {
 
-SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, uint64_t seed, int64_t count,
+SampleRunResult sample_run(const LoadedRun& run, const Sampler& sampler, int64_t count,
                            const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
                            const WorkCallbacks& callbacks, const torch::Tensor& given) {
-  const Sampler sampler(run.model, options, seed);
   if (given.defined()) note_untold(run);
   const auto known = given.defined() ? nullptr : known_joint(run);
   std::optional<LabelingCounts> counts;
@@ -29,10 +28,9 @@ SampleRunResult sample_run(const LoadedRun& run, const SampleOptions& options, u
   return out;
 }
 
-SampleRunResult sample_parts(const LoadedRun& run, const SampleOptions& options, uint64_t seed, int64_t count,
-                             int64_t blocks, const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
+SampleRunResult sample_parts(const LoadedRun& run, const Sampler& sampler, int64_t count, int64_t blocks,
+                             const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
                              const WorkCallbacks& callbacks, const torch::Tensor& given) {
-  const Sampler sampler(run.model, options, seed);
   if (given.defined()) note_untold(run);
   const double start = now_seconds();
   const DrawTotals totals = draw_parts(sampler, count, blocks, use, callbacks, given, run.ranks);

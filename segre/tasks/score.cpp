@@ -152,8 +152,6 @@ struct Scorer::Estimator {
 
   static Estimator of(const ScoreOptions& asked, const LoadedRun& run) {
     const Flow flow = flow_of(run.model);
-    const bool conditional = asked.given.defined() || asked.method == ScoreMethod::order;
-    if (conditional) note_untold(run);
     if (asked.given.defined() && (asked.method == ScoreMethod::ball || asked.method == ScoreMethod::direct))
       fail_input("conditional likelihoods are bounded by free, path and order only");
     if (asked.per_variable && asked.method != ScoreMethod::free && asked.method != ScoreMethod::order)
@@ -170,6 +168,8 @@ Scorer::Scorer(const LoadedRun& run, const ScoreOptions& options)
 }
 
 Scores Scorer::score(const DistinctItems& items, bool each, const WorkCallbacks& callbacks) const {
+  const bool conditional = options_.given.defined() || options_.method == ScoreMethod::order;
+  if (conditional) note_untold(run_);
   const auto refinement = estimator_->start(items.labels);
   const auto on_progress = callbacks.for_work("scoring");
   Reached reached{};
@@ -191,7 +191,7 @@ Scores Scorer::score(const DistinctItems& items, bool each, const WorkCallbacks&
 }
 
 ScoredData Scorer::operator()(const torch::Tensor& labels, const WorkCallbacks& callbacks) const {
-  ScoredData out{.distinct = distinct_items(labels), .scores = {}, .summary = {}};
+  ScoredData out{.space = run_.model.space(), .distinct = distinct_items(labels), .scores = {}, .summary = {}};
   out.scores = score(out.distinct, options_.each, callbacks);
   out.summary = summarise(out.scores.items, run_.model.space(), out.distinct.counts);
   out.summary.n_variables = mean_scored(labels, options_.given);
@@ -204,7 +204,11 @@ ScoredSpace Scorer::all_labelings(int64_t n_samples, const WorkCallbacks& callba
   if (space.n_labelings(kMaxEnumerated) > kMaxEnumerated)
     fail_input("the ", space.describe(), " has more than ", kMaxEnumerated, " labelings, too many to list");
   const DistinctItems all{.labels = enumerate_labelings(space, kMaxEnumerated), .counts = {}, .place = {}};
-  ScoredSpace out{.labels = all.labels, .scores = score(all, /*each=*/true, callbacks), .sum = {}, .frequencies = {}};
+  ScoredSpace out{.space = space,
+                  .labels = all.labels,
+                  .scores = score(all, /*each=*/true, callbacks),
+                  .sum = {},
+                  .frequencies = {}};
   out.n_samples = n_samples;
   if (n_samples > 0) out.frequencies = frequencies(all.labels, n_samples, callbacks);
   out.sum = sum_of_probabilities(out.scores.items);
@@ -296,8 +300,8 @@ void write_cells_csv(std::ostream& out, const Space& space, const ItemScores& sc
   }
 }
 
-void write_scores_csv(std::ostream& out, const Space& space, const ScoredSpace& scored) {
-  const auto& [labels, scores, sum, frequencies, n_samples] = scored;
+void write_scores_csv(std::ostream& out, const ScoredSpace& scored) {
+  const auto& [space, labels, scores, sum, frequencies, n_samples, notes] = scored;
   for (int64_t i = 0; i < space.n_variables(); ++i) out << csv_field(space.variable_name(i)) << ',';
   out << "log_p,std_error" << (frequencies.defined() ? ",frequency,frequency_error\n" : "\n") << std::setprecision(10);
   const auto error = total_error(scores.items);

@@ -65,9 +65,12 @@ struct Scores {
 
 /// Scores of items that may repeat.
 struct ScoredData {
+  Space space;
   DistinctItems distinct;
-  Scores scores;         ///< of the distinct labelings
-  ScoreSummary summary;  ///< of all items
+  Scores scores;                     ///< of the distinct labelings
+  ScoreSummary summary;              ///< of all items
+  std::vector<int64_t> file_rows{};  ///< DataSource::file_row of each item, if they are numbered by it; else 0, 1, ...
+  std::vector<std::string> notes{};  ///< what the caller should know about the request, each once
 
   /// The scores of all items in order.
   ItemScores all() const { return repeat_scores(scores.items, distinct.place); }
@@ -75,16 +78,18 @@ struct ScoredData {
 
 /// Scores of every labeling of a small space, with its frequency among samples.
 struct ScoredSpace {
+  Space space;
   torch::Tensor labels;  ///< [N, n] every labeling
   Scores scores;
   Measured sum;               ///< of all probabilities; a bound's is at most 1
   torch::Tensor frequencies;  ///< [N, 2] share among samples and its standard error; undefined without samples, and
                               ///< on ranks other than 0
   int64_t n_samples = 0;
+  std::vector<std::string> notes{};  ///< what the caller should know about the request, each once
 };
 
 /// Estimates log p of labelings under a trained model. If several ranks loaded the run, they share the evaluations, and
-/// all get all scores.
+/// all get all scores. Threads may share it.
 class Scorer {
  public:
   /// InputError if the options do not make sense for this model.
@@ -124,6 +129,6 @@ std::string compare_with_frequencies(const ScoredSpace& space, const std::string
 void write_scores_csv(std::ostream& out, const ItemScores& scores, const std::vector<int64_t>& file_rows = {});
 
 /// One line per labeling: its labels, log_p, std_error and, if samples were drawn, frequency and frequency_error.
-void write_scores_csv(std::ostream& out, const Space& space, const ScoredSpace& scored);
+void write_scores_csv(std::ostream& out, const ScoredSpace& scored);
 
 }  // namespace segre

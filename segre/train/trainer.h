@@ -43,7 +43,7 @@ void declare_train_keys(ConfigSchema& schema, TrainOptions& options);
 /// noise number k*batch ... of their streams. Hence training resumed with state() and load() gives the same bits.
 ///
 /// Over several ranks, each handles its part of every batch, and all of them hold the same parameters after each step.
-/// They must make the same calls.
+/// They must make the same calls. Use from one thread at a time: it brings its own.
 ///
 /// On the CPU a step is split into shards, one thread each, whose gradients are added in a fixed tree: bits do not
 /// depend on the number of threads or ranks. On CUDA the whole step is captured as a graph and replayed (CapturedStep),

@@ -4,6 +4,7 @@
 
 #include <iostream>
 #include <sstream>
+#include <thread>
 
 namespace segre::log_test {
 namespace {
@@ -32,6 +33,28 @@ TEST(Log, LinesAreRedrawnOnlyWhereTheProgramSaysSo) {
   send_log_to(&std::cerr);
   EXPECT_FALSE(log_redraws());
   testing::internal::GetCapturedStderr();
+  send_log_to(&std::cerr);  // as the tests' main() sets it
+}
+
+TEST(Log, NotesGoToTheCollectorOfTheirThread) {
+  std::ostringstream mine;
+  send_log_to(&mine);
+  {
+    NoteCollector outer;
+    note("one");
+    note("two\nlines");
+    note("one");
+    EXPECT_EQ(outer.take(), (std::vector<std::string>{"one", "two\\nlines"}));
+    {
+      const NoteCollector inner;
+      note("three");  // nobody takes it from there
+    }
+    EXPECT_EQ(outer.take(), std::vector<std::string>{"three"});
+    std::thread([] { note("four"); }).join();
+    note("five");
+    EXPECT_EQ(mine.str(), "note: four\n");
+  }
+  EXPECT_EQ(mine.str(), "note: four\nnote: five\n");
   send_log_to(&std::cerr);  // as the tests' main() sets it
 }
 

@@ -39,6 +39,21 @@ def test_results_do_not_depend_on_the_number_of_threads():
     assert one == two
 
 
+THREADS = """
+import os
+from conftest import quick
+
+before = len(os.listdir("/proc/self/task"))
+quick("coupled").sample(20_000)  # several blocks of rows
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+def test_threads_share_the_work():
+    """The calling thread, and as many more as OpenMP would take."""
+    assert int(python(THREADS, OMP_NUM_THREADS="3").stdout) == 2
+
+
 def questions(model, table):
     return [
         lambda: model.sample(200).to_csv(),

@@ -13,6 +13,7 @@
 #include "segre/tasks/training_items.h"
 #include "tests/runs/trained.h"
 #include "tests/support/thread_ranks.h"
+#include "tests/tasks/known_tree.h"
 
 namespace segre::tasks_test {
 namespace {
@@ -109,7 +110,8 @@ Drawn draw(const LoadedRun& run, int64_t count, const torch::Tensor& given = {})
     n_drawn += labels.size(0);
     all.push_back(labels);
   };
-  const auto result = sample_run(run, run.experiment.sample, 5, count, use, {}, given);
+  const Sampler sampler(run.model, run.experiment.sample, 5);
+  const auto result = sample_run(run, sampler, count, use, {}, given);
   return {all.empty() ? torch::Tensor() : torch::cat(all), result};
 }
 
@@ -211,7 +213,8 @@ TEST_F(TasksOverRanks, CompletedItemsAreThoseOfOne) {
   const auto complete = [&](const LoadedRun& run) {
     const Completer completer(run, {.sample = run.experiment.sample, .noise = 0.1});
     std::vector<CompletedItems> all;
-    complete_items(completer, labels, soft, {.draws = 2, .probabilities = true},
+    ItemsInMemory items({.labels = labels, .soft = soft});
+    complete_items(completer, items, {.draws = 2, .probabilities = true},
                    [&](const CompletedItems& done) { all.push_back(done); });
     return all;
   };
@@ -230,7 +233,7 @@ TEST_F(TasksOverRanks, CompletedItemsAreThoseOfOne) {
 TEST_F(TasksOverRanks, PredictionsAreThoseOfOne) {
   const auto predict = [&](const LoadedRun& run) {
     std::ostringstream out;
-    const auto quality = predict_column(run, parse_source_name(source("t.csv")), "data", "ground", "column", out);
+    const auto quality = test::predict_into(run, parse_source_name(source("t.csv")), "ground", out);
     return std::pair(out.str(), quality.describe());
   };
   const auto [text, quality] = predict(run_);

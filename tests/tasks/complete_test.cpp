@@ -42,7 +42,8 @@ Completions complete_all(const LoadedRun& run, const torch::Tensor& labels, int6
   Completions all;
   std::vector<torch::Tensor> parts;
   int64_t next = 0;
-  complete_items(completer_of(run), labels, {}, {.draws = draws}, [&](const CompletedItems& done) {
+  ItemsInMemory items({.labels = labels});
+  complete_items(completer_of(run), items, {.draws = draws}, [&](const CompletedItems& done) {
     EXPECT_EQ(done.first, next);
     next += done.labels.size(0);
     all.counts.push_back(done.labels.size(0));

@@ -2,7 +2,7 @@
 
 #include "segre/net/tree.h"
 #include "segre/path/e_geodesic.h"
-#include "segre/runs/load_run.h"
+#include "segre/tasks/predict.h"
 #include "tests/support/reference.h"
 
 // Runs that were never trained: the test states their model's probabilities, as a tree or as logits.
@@ -48,6 +48,15 @@ inline LoadedRun run_given_first(const Space& space, const torch::Tensor& given)
   named(field.buffers(), "tables")[1].narrow(0, 0, given.size(0)).narrow(1, 0, given.size(1)).copy_(given);
   field.refresh();
   return run;
+}
+
+/// Predicts a column of a file, and writes the predictions.
+inline PredictionQuality predict_into(const LoadedRun& run, const SourceName& source, const std::string& column,
+                                      std::ostream& out) {
+  const Space& space = run.model.space();
+  const PredictRequest request{.column = column, .holes_as_trained = !holes_are_unknown(source)};
+  const Completer completer(run, options_of(request, space, run.experiment.sample));
+  return predict_csv(completer, predicted_variable(space, request), source, "data", out);
 }
 
 }  // namespace segre::test

@@ -41,8 +41,8 @@ class Predict : public testing::Test {
   PredictionQuality predict(const std::string& text, const std::string& options = "") {
     test::write_text(folder_ / "t.csv", text);
     std::ostringstream out;
-    const auto quality = predict_column(run_, parse_source_name("csv:" + (folder_ / "t.csv").string() + options),
-                                        "data", "answer", "column", out);
+    const auto source = parse_source_name("csv:" + (folder_ / "t.csv").string() + options);
+    const auto quality = test::predict_into(run_, source, "answer", out);
     lines_.clear();
     std::istringstream in(out.str());
     for (std::string line; std::getline(in, line);) lines_.push_back(line);
@@ -148,7 +148,7 @@ TEST_F(RareLabels, CostAPredictionAsManyNatsAsTheLogitsSay) {
   test::write_text(folder / "t.csv", "a,b\noften,rare\nrare,often\noften,often\n");
   std::ostringstream out;
   const auto source = parse_source_name("csv:" + (folder / "t.csv").string());
-  const auto quality = predict_column(run_, source, "data", "b", "column", out);
+  const auto quality = test::predict_into(run_, source, "b", out);
   EXPECT_NEAR(quality.log_loss.value, -kRare[1] / 3.0, kRounding);
   EXPECT_TRUE(test::contains(quality.describe(), ", log loss 100 +- ")) << quality.describe();
   EXPECT_TRUE(test::contains(out.str(), "\n1,often,1,rare,5.148")) << out.str() << "exp(-300) = 5.148e-131";

@@ -10,8 +10,8 @@ namespace {
 ScoredSpace scored(const std::vector<double>& p, const std::vector<double>& shares, int64_t n_samples) {
   const auto N = static_cast<int64_t>(p.size());
   const auto column = [](const std::vector<double>& x) { return torch::tensor(x, torch::kFloat64); };
-  ScoredSpace space{};
-  space.labels = enumerate_labelings(test::binary_space(3));
+  const Space binary = test::binary_space(3);
+  ScoredSpace space{.space = binary, .labels = enumerate_labelings(binary), .scores = {}, .sum = {}, .frequencies = {}};
   space.scores.items = {.log_p = column(p).log(), .std_error = torch::zeros({N}, torch::kFloat64)};
   space.frequencies = torch::stack({column(shares), torch::zeros({N}, torch::kFloat64)}, 1);
   space.n_samples = n_samples;

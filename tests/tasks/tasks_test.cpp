@@ -82,8 +82,9 @@ TEST_F(Tasks, WorkStopsWhenItsCallerSaysSo) {
   const auto labels = torch::tensor({{0, 0}, {1, 1}}, torch::kInt64);
   const WorkCallbacks stop{.stop = [] { return true; }};
   EXPECT_THROW(Scorer(run_, {.error = {}, .evaluations = 64})(labels, stop), Interrupted);
+  const Sampler sampler(run_.model, run_.experiment.sample, 1);
   EXPECT_THROW(sample_run(
-                   run_, run_.experiment.sample, 1, 10, [](const auto&, int64_t) {}, stop),
+                   run_, sampler, 10, [](const auto&, int64_t) {}, stop),
                Interrupted);
   EXPECT_THROW(evaluate_run(run_, "run", {.data = "coupled", .items = 50}, stop), Interrupted);
   EXPECT_THROW(detect_outside(run_, "run", {.inside = "coupled", .outside = "coupled", .items = 20}, stop),
@@ -94,14 +95,14 @@ TEST_F(Tasks, SamplesAreTheSamplersAndKnowTheirTotalVariation) {
   constexpr int64_t kCount = 40'000;  // more than one batch
   std::vector<torch::Tensor> drawn;
   int64_t n_drawn = 0;
-  const auto result =
-      sample_run(run_, run_.experiment.sample, 5, kCount, [&](const torch::Tensor& labels, int64_t first) {
-        EXPECT_EQ(first, n_drawn);
-        n_drawn += labels.size(0);
-        drawn.push_back(labels);
-      });
+  const Sampler sampler(run_.model, run_.experiment.sample, 5);
+  const auto result = sample_run(run_, sampler, kCount, [&](const torch::Tensor& labels, int64_t first) {
+    EXPECT_EQ(first, n_drawn);
+    n_drawn += labels.size(0);
+    drawn.push_back(labels);
+  });
   EXPECT_GT(drawn.size(), 1u);
-  const Samples expected = Sampler(run_.model, run_.experiment.sample, 5).draw(0, kCount);
+  const Samples expected = sampler.draw(0, kCount);
   EXPECT_TRUE(torch::equal(torch::cat(drawn), expected.labels));
   EXPECT_EQ(result.totals.n_evaluations, expected.n_evaluations);
   EXPECT_EQ(result.totals.n_undecided, expected.n_undecided);
