@@ -39,7 +39,7 @@ struct CompleteArguments {
 };
 
 bool is_plain_table(const CompleteArguments& a, const Space& space) {
-  return parse_source_name(a.data).kind() == "csv" && space.layout() == Layout::table && a.evidence.empty();
+  return parse_source_name(a.data).kind() == "csv" && space.is(PartKind::columns) && a.evidence.empty();
 }
 
 // A table goes through row by row and keeps its form.

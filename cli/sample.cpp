@@ -37,7 +37,7 @@ struct SampleArguments {
 
 void check_numbers(LabelFormat format, const SampleArguments& arguments, const Space& space) {
   if (!arguments.numbers) return;
-  const bool holds = format == LabelFormat::csv || (format == LabelFormat::maps && space.layout() != Layout::image);
+  const bool holds = format == LabelFormat::csv || (format == LabelFormat::maps && !space.is(PartKind::image));
   if (!holds) fail_input("--numbers: only .csv files can hold numbers; --out is ", arguments.out);
   for (int64_t i = 0; i < space.n_variables(); ++i)
     if (space.bins(i) != nullptr) return;

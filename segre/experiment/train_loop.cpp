@@ -199,7 +199,7 @@ void TrainLoop::validate() {
 void TrainLoop::draw_samples(int64_t step) {
   const Space& space = validation_->model().space();
   const int64_t count = experiment_.watch.grid;
-  if (space.layout() != Layout::image || count == 0 || !is_first()) return;
+  if (!space.is(PartKind::image) || count == 0 || !is_first()) return;
   const Sampler sampler(validation_->model(), experiment_.sample, static_cast<uint64_t>(experiment_.seed));
   const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(count))));
   const Picture picture = draw_label_grid(space, sampler.draw(0, count).labels, columns);

@@ -16,7 +16,7 @@ constexpr int64_t kPicturesOnTheWay = 4;
 }  // namespace
 
 int64_t picture_evaluations(const Experiment& experiment, const Space& space) {
-  return space.layout() == Layout::image ? experiment.watch.grid * (experiment.sample.steps + 1) : 0;
+  return space.is(PartKind::image) ? experiment.watch.grid * (experiment.sample.steps + 1) : 0;
 }
 
 WatchPlan plan_watch(int64_t steps, int64_t batch, int64_t picture) {

@@ -1,7 +1,7 @@
 #pragma once  // internal
 
 #include "segre/core/rng.h"
-#include "segre/space/space.h"
+#include "segre/state/patterns.h"
 
 // What a training step draws before it meets the path, each in one CUDA kernel. The CPU has no such kernels: it uses
 // the twins, which are tensor operations.
@@ -37,8 +37,8 @@ struct EvidencePlan {
   double known;           ///< share of the items with known variables
   double own_times;       ///< share of the items whose variables have their own times
   double erased;          ///< share of the items with known variables whose others have no evidence
-  Layout layout;          ///< decides the patterns, see KnownPatterns
-  int64_t height, width;  ///< where variable i is: row i / width, column i % width
+  PatternGrid grid;       ///< decides the patterns, see KnownPatterns
+  int64_t variables;      ///< n
   int64_t left_out;       ///< mark of a variable whose label is unknown; one that is to be found has kUnknown
   uint64_t seed;          ///< of Purpose::known_cells and Purpose::own_times
 };

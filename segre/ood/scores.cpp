@@ -75,7 +75,7 @@ OutsideScores::OutsideScores(const Space& space, const torch::Tensor& counts, co
       blind_(blind(models_)),
       n_calibration_((check_items(space, calibration, calibration_nats), calibration.size(0))),
       mean_nats_(calibration_nats.mean().item<double>()) {
-  if (space.layout() != Layout::table) fit_.emplace(calibration_nats, values_of(blind_, calibration));
+  if (!space.is(PartKind::columns)) fit_.emplace(calibration_nats, values_of(blind_, calibration));
 }
 
 std::vector<Score> OutsideScores::operator()(const torch::Tensor& labels, const torch::Tensor& nats) const {

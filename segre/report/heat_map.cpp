@@ -28,7 +28,8 @@ HeatMap heat_map(const Space& space, const torch::Tensor& values) {
   const auto last = static_cast<int64_t>(kHighest * static_cast<double>(sorted.numel() - 1));
   const double white = std::max(1e-12, sorted[last].item<double>());
   const auto level = (here * (static_cast<double>(kLevels) / white)).clamp_max(kLevels - 1).to(torch::kInt64);
-  return {Space::uniform(Layout::image, space.shape(), kLevels, {.names = {}, .colours = heat_colours()}), level};
+  const Part& image = *space.image_part();
+  return {Space::image(image.height(), image.width(), kLevels, {.names = {}, .colours = heat_colours()}), level};
 }
 
 std::string heat_grid_png(const Space& space, const torch::Tensor& values) {

@@ -49,7 +49,7 @@ std::string PairHistogram::png() const {
   const int64_t scale = std::max<int64_t>(1, kSide / std::max(counts_.size(0), counts_.size(1)));
   const auto cells = depth.round().to(torch::kInt64).flip(0).repeat_interleave(scale, 0).repeat_interleave(scale, 1);
   const Space image =
-      Space::uniform(Layout::image, {cells.size(0), cells.size(1)}, kShades, {.names = {}, .colours = shades()});
+      Space::image(cells.size(0), cells.size(1), kShades, {.names = {}, .colours = shades()});
   return label_grid_png(image, cells.reshape({1, -1}), 1);
 }
 

@@ -135,7 +135,7 @@ PredictionQuality predict_column(const LoadedRun& run, const SourceName& name, c
                                  const std::string& column, const std::string& option, std::ostream& out,
                                  const WorkCallbacks& callbacks) {
   const Space& space = run.model.space();
-  if (space.layout() != Layout::table || name.kind() != "csv")
+  if (!space.is(PartKind::columns) || name.kind() != "csv")
     fail_input(what, ": predictions are made for tables, csv:FILE, by models of tables");
   require_known_options(name);
   const auto variable = parse_variables(space, column, option).nonzero();

@@ -51,8 +51,8 @@ TEST(WatchPlan, OnlyImagesHavePictures) {
   Experiment e;
   e.watch.grid = 16;
   e.sample.steps = 19;
-  EXPECT_EQ(picture_evaluations(e, Space::uniform(Layout::image, {4, 4}, 2)), 320);
-  EXPECT_EQ(picture_evaluations(e, Space::uniform(Layout::sequence, {4}, 2)), 0);
+  EXPECT_EQ(picture_evaluations(e, Space::image(4, 4, 2)), 320);
+  EXPECT_EQ(picture_evaluations(e, Space::sequence(4, 2)), 0);
 }
 
 }  // namespace
