@@ -23,7 +23,7 @@ namespace {
 constexpr int kWarmUp = 5;
 
 segre::Dataset random_labels(int64_t height, int64_t width, int64_t c) {
-  const auto space = segre::Space::uniform(segre::Layout::image, {height, width}, c);
+  const auto space = segre::Space::image(height, width, c);
   const int64_t count = std::min<int64_t>(4096, (int64_t{1} << 28) / (height * width));
   return {space, torch::randint(c, {count, height * width}, segre::label_type(space))};
 }

@@ -41,7 +41,7 @@ struct CompleteArguments {
 };
 
 bool is_plain_table(const CompleteArguments& a, const Space& space) {
-  return parse_source_name(a.data).kind() == "csv" && space.layout() == Layout::table && a.evidence.empty();
+  return parse_source_name(a.data).kind() == "csv" && space.is(PartKind::columns) && a.evidence.empty();
 }
 
 SourceName table_name(const CompleteArguments& a) {
@@ -143,7 +143,7 @@ void print_completed(const CompleteArguments& a, const Session& session, const C
       is_plain_table(a, space) ? stream_csv(table_name(a), space, "--data " + a.data)
                                : std::make_unique<ItemsInMemory>(read_items(a, space, /*writes_text=*/true));
   const CompleteRequest request{options,
-                                {.draws = a.best ? 0 : a.draws, .probabilities = space.layout() == Layout::table}};
+                                {.draws = a.best ? 0 : a.draws, .probabilities = space.is(PartKind::columns)}};
   json.print(
       with_progress([&](const WorkCallbacks& callbacks) { return session.complete(*items, request, callbacks); }));
 }

@@ -143,8 +143,7 @@ std::string starting_config(const InspectArguments& arguments, const DataSource&
 
 void write_preview(OutputFile& file, const DataSource& source) {
   const int64_t count = source.n_items() > 0 ? std::min(kPreviewItems, source.n_items()) : kPreviewItems;
-  const auto& shape = source.space().shape();
-  const int64_t columns = shape[1] >= 2 * shape[0] ? 4 : 8;
+  const int64_t columns = source.space().image_part()->is_wide() ? 4 : 8;
   const std::string png = label_grid_png(source.space(), source.rows(0, count).clamp_min(0), columns);
   file.write([&](std::ostream& out) { out << png; });
   std::cerr << "wrote " << file.name() << ", " << count << " images\n";
@@ -182,7 +181,7 @@ void inspect(const InspectArguments& arguments) {
   if (!arguments.preview.empty()) preview.emplace("--preview", arguments.preview);
 
   const auto source = open_source(arguments.source);
-  const bool image = source->space().layout() == Layout::image;
+  const bool image = source->space().is(PartKind::image);
   if (preview && !image)
     fail_input("--preview ", arguments.preview, ": pictures need image data; this is a ", source->space().describe());
   if (folder && !preview && image) preview.emplace("--out", in_folder("preview.png"));

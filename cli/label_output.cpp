@@ -30,7 +30,7 @@ LabelFormat label_format(const std::string& option, const std::string& name) {
 
 void check_label_format(LabelFormat format, const std::string& option, const std::string& name, const Space& space,
                         int64_t count) {
-  const bool image = space.layout() == Layout::image;
+  const bool image = space.is(PartKind::image);
   if (format == LabelFormat::maps && !image)
     fail_input(option, " ", name, ": a folder of label maps needs images; this model is a ", space.describe(),
                "; use .csv or .npy");
@@ -64,7 +64,7 @@ void LabelOutput::write(const Space& space, int64_t count, const std::function<v
       });
     });
   }
-  if (format_ == LabelFormat::picture && space.layout() != Layout::image) {
+  if (format_ == LabelFormat::picture && !space.is(PartKind::image)) {
     PairHistogram histogram(space);
     fill([&](const torch::Tensor& labels) { histogram.add(labels); });
     return file_->write([&](std::ostream& out) { out << histogram.png(); });

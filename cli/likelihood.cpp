@@ -105,7 +105,7 @@ void write_cells(RanksOutput& file, const Space& space, const ItemScores& scores
   const std::string& name = file.name();
   if (name.ends_with(".npy")) {
     std::vector<int64_t> shape{scores.cells.size(0)};
-    shape.insert(shape.end(), space.shape().begin(), space.shape().end());
+    shape.insert(shape.end(), space.item_shape().begin(), space.item_shape().end());
     return file.write([&](std::ostream& out) { write_npy_numbers(out, (-scores.cells).view(shape)); });
   }
   if (name.ends_with(".png")) {
@@ -117,7 +117,7 @@ void write_cells(RanksOutput& file, const Space& space, const ItemScores& scores
 
 // The form of --per-variable must suit the model.
 void check_cells_name(const std::string& name, const Space& space) {
-  if (name.ends_with(".png") && space.layout() != Layout::image)
+  if (name.ends_with(".png") && !space.is(PartKind::image))
     fail_input("--per-variable ", name, ": pictures need image data; use .csv or .npy");
   if (!name.ends_with(".png") && !name.ends_with(".npy") && !name.ends_with(".csv") && name != "-")
     fail_input("--per-variable ", name, ": expected a file that ends in .csv, .npy or .png, or - for CSV");

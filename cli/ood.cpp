@@ -86,7 +86,7 @@ void ood(const OodArguments& arguments, const CLI::App& command, const std::shar
   std::cout << aligned(auroc_table(report.results)) << std::flush;
   std::cerr << verdict(report.results) << '\n'
             << report.how_recommended << "\nwrote " << arguments.out << ": report.html, auroc.csv, scores.csv"
-            << (report.space.layout() == Layout::image ? ", items.png, oddest.png\n" : "\n");
+            << (report.space.is(PartKind::image) ? ", items.png, oddest.png\n" : "\n");
 }
 
 }  // namespace

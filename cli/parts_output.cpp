@@ -46,11 +46,11 @@ PartsOutput::PartsOutput(std::shared_ptr<Ranks> ranks, const std::string& option
   if (ranks_->is_first()) folder_.emplace(option, name);
 }
 
-int64_t PartsOutput::blocks_per_part(const Space& space) { return space.layout() == Layout::image ? 1 : 64; }
+int64_t PartsOutput::blocks_per_part(const Space& space) { return space.is(PartKind::image) ? 1 : 64; }
 
 void PartsOutput::write(const Space& space, const std::function<void(const Add&)>& fill,
                         const std::optional<RandomStream>& numbers) {
-  const bool maps = space.layout() == Layout::image;
+  const bool maps = space.is(PartKind::image);
   const auto fill_folder = [&](const fs::path& made) {
     const fs::path folder = broadcast_text(*ranks_, made.string());
     auto parts = torch::empty({0, 2}, torch::kInt64);

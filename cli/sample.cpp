@@ -38,7 +38,7 @@ struct SampleArguments {
 };
 
 void check_numbers_fit(LabelFormat format, const SampleArguments& arguments, const Space& space) {
-  const bool holds = format == LabelFormat::csv || (format == LabelFormat::maps && space.layout() != Layout::image);
+  const bool holds = format == LabelFormat::csv || (format == LabelFormat::maps && !space.is(PartKind::image));
   if (arguments.numbers && !holds) fail_input("--numbers: only .csv files can hold numbers; --out is ", arguments.out);
 }
 

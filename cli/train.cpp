@@ -65,7 +65,7 @@ void print_result(const TrainResult& result, const std::string& run, double seco
   if (!result.finished || result.new_steps == 0) return;
   std::cerr << "next      segre sample " << run
             << (best_before_the_end(result) && !result.uses_best ? " --checkpoint best" : "") << " --count "
-            << (result.space.layout() == Layout::image ? "16 --out samples.png" : "1000 --out samples.csv") << '\n';
+            << (result.space.is(PartKind::image) ? "16 --out samples.png" : "1000 --out samples.csv") << '\n';
 }
 
 void print_device(const TrainPlan& plan) {

@@ -94,7 +94,7 @@ void runs(const fs::path& root) {
   Corpus corpus(root, "run");
   Corpus tensors(root, "tensors");
   const Space table = Space::table({{"a", 2, {"x", "y"}}, {"b", 3, {}}});
-  const Space image = Space::uniform(Layout::image, {2, 2}, 2, {{"no", "yes"}, {{0, 0, 0}, {255, 255, 255}}});
+  const Space image = Space::image(2, 2, 2, {{"no", "yes"}, {{0, 0, 0}, {255, 255, 255}}});
   Experiment normed = tiny("mlp");
   normed.net.of<MlpOptions>().batch_norm = true;
   normed.train.adam.ema = 0.0;

@@ -21,6 +21,7 @@
 // gives: Space (which variables, how many labels each), and per-variable operations on [*, S] tensors
 #include "segre/space/bins.h"
 #include "segre/space/check_labels.h"
+#include "segre/space/part.h"
 #include "segre/space/space.h"
 
 // gives: files written whole, files mapped into memory, CSV, NPY, PNG, gzip, zip, safetensors

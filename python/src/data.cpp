@@ -28,15 +28,7 @@ namespace {
 using SharedSource = std::shared_ptr<DataSource>;
 
 std::string layout_name(const Space& space) {
-  switch (space.layout()) {
-    case Layout::sequence:
-      return "sequence";
-    case Layout::image:
-      return "image";
-    case Layout::table:
-      break;
-  }
-  return "table";
+  return space.parts().size() == 1 ? words_of(space.parts().front().kind).name : "parts";
 }
 
 // Columns by name, each with its number of labels or with their names.
@@ -143,10 +135,10 @@ SharedSource array_for(const torch::Tensor& values, const std::string& options, 
   const SourceName name = parse_source_name(options);
   const bool is_number = c10::isIntegralType(values.scalar_type(), /*includeBool=*/true);
   // Items of which nothing is known say nothing about labels, so they need none.
-  const bool fits = values.dim() > 1 && values.sizes().slice(1) == at::IntArrayRef(space.shape());
+  const bool fits = values.dim() > 1 && values.sizes().slice(1) == at::IntArrayRef(space.item_shape());
   if (is_number && fits && (values < 0).all().item<bool>() && values.size(0) > 0)
     return make_dataset_source({space, values.to(torch::kCPU).flatten(1), false, {}, Unknowns::allow});
-  if (space.layout() != Layout::table) {
+  if (!space.is(PartKind::columns)) {
     const SharedSource source = make_dataset_source(read_array(values.to(torch::kCPU), name, Strays::keep));
     return relabel(space, source, name.target());
   }
@@ -183,16 +175,16 @@ void bind_data(nb::module_& m) {
                   nb::sig("def table(columns: collections.abc.Mapping[str, object]) -> Space"),
                   "Columns by name, each with its number of labels or their names.")
       .def_static(
-          "sequence", [](int64_t length, int64_t labels) { return Space::uniform(Layout::sequence, {length}, labels); },
+          "sequence", [](int64_t length, int64_t labels) { return Space::sequence(length, labels); },
           "length"_a, "n_labels"_a, "Sequences of one length, whose positions share their labels.")
       .def_static(
           "image",
           [](int64_t height, int64_t width, int64_t labels) {
-            return Space::uniform(Layout::image, {height, width}, labels);
+            return Space::image(height, width, labels);
           },
           "height"_a, "width"_a, "n_labels"_a, "Images of one size, whose pixels share their labels.")
-      .def_prop_ro("layout", &layout_name, "table, sequence or image.")
-      .def_prop_ro("shape", &Space::shape, "[columns], [length] or [height, width].")
+      .def_prop_ro("layout", &layout_name, "table, sequence or image; parts if it has several.")
+      .def_prop_ro("shape", &Space::item_shape, "[columns], [length] or [height, width].")
       .def_prop_ro("n_variables", &Space::n_variables, "n, the number of columns or cells.")
       .def_prop_ro("n_coordinates", &Space::n_coordinates, "S, the number of labels of all variables together.")
       .def_prop_ro("names", &variable_names, "The names of the variables.")

@@ -9,7 +9,7 @@ constexpr int64_t kCountedAtOnce = 1 << 22;  // labels counted at once
 
 }  // namespace
 
-bool shares_labels(const Space& space) { return space.is_uniform() && space.layout() != Layout::table; }
+bool shares_labels(const Space& space) { return space.is(PartKind::sequence) || space.is(PartKind::image); }
 
 torch::Tensor count_labels(const Space& space, const torch::Tensor& labels) {
   check_labels(space, labels, Unknowns::allow);

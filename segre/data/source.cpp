@@ -52,7 +52,7 @@ Dataset checked(Dataset dataset) {
   // Without unknown labels, a dataset that may have them is like any other.
   dataset.unknowns = check_all(dataset) ? Unknowns::allow : Unknowns::refuse;
   if (dataset.labels.size(0) == 0) fail_input("a dataset of the ", dataset.space.describe(), " has no items");
-  if (dataset.mirror && dataset.space.layout() != Layout::image)
+  if (dataset.mirror && !dataset.space.is(PartKind::image))
     fail_input("a dataset of the ", dataset.space.describe(), " cannot be mirrored, only images can");
   dataset.labels = converted(dataset.labels.to(torch::kCPU), label_type(dataset.space, dataset.unknowns));
   return dataset;
@@ -163,7 +163,7 @@ torch::Tensor gather_items(const Space& space, bool mirror, const torch::Tensor&
   if (!mirror) return take_rows(labels, rows).to(torch::kInt64);
   const auto mirrored = rows < 0;
   const auto plain = take_rows(labels, torch::where(mirrored, -1 - rows, rows)).to(torch::kInt64);
-  const auto& shape = space.shape();
+  const auto& shape = space.item_shape();
   const auto flipped = plain.view({-1, shape[0], shape[1]}).flip({2}).view_as(plain);
   return torch::where(mirrored.unsqueeze(1), flipped, plain);
 }

@@ -57,7 +57,7 @@ void add_marginals(Evaluation& out, const EvaluationData& data, uint64_t seed) {
     const int64_t i = data.space.variable_of_coordinate(torch::kCPU)[at].item<int64_t>();
     where = shares_text(out.marginals, label_text(data.space, i, at - data.space.offset(i)));
   }
-  const char* thing = data.space.layout() == Layout::image ? "pixel" : "variable";
+  const char* thing = data.space.is(PartKind::image) ? "pixel" : "variable";
   add_frequencies(out.metrics, "marginals", thing, out.marginals, where, "");
 }
 
@@ -232,7 +232,7 @@ Evaluation evaluate(const EvaluationData& data, const EvaluationOptions& options
   Evaluation out;
   add_marginals(out, data, options.seed);
   add_pairs(out, data, options.seed);
-  if (data.space.layout() == Layout::image) add_image_statistics(out, data);
+  if (data.space.is(PartKind::image)) add_image_statistics(out, data);
   add_total_variation(out, data, options.seed);
   add_memorisation(out, data, options);
   return out;

@@ -8,10 +8,9 @@ namespace {
 
 // Share of horizontally or vertically adjacent pairs with different labels.
 double differing_neighbours(const Space& space, const torch::Tensor& labels) {
-  if (space.layout() != Layout::image) return std::numeric_limits<double>::quiet_NaN();
-  const int64_t height = space.shape()[0];
-  const int64_t width = space.shape()[1];
-  const auto images = labels.view({-1, height, width});
+  if (!space.is(PartKind::image)) return std::numeric_limits<double>::quiet_NaN();
+  const Part& image = *space.image_part();
+  const auto images = labels.view({-1, image.height(), image.width()});
   double differ = 0.0;
   double pairs = 0.0;
   for (const int64_t axis : {1, 2}) {

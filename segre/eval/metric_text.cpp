@@ -43,9 +43,10 @@ std::string short_number(double value) {
 std::string percent_text(double share) { return concat(fixed(100.0 * share, share < 0.1 ? 2 : 1), "%"); }
 
 std::string variable_text(const Space& space, int64_t variable) {
-  if (space.layout() != Layout::image) return space.variable_name(variable);
-  const int64_t width = space.shape()[1];
-  return concat("pixel (", variable / width, ", ", variable % width, ")");
+  const Part& part = space.part_of(variable);
+  if (part.kind != PartKind::image) return space.variable_name(variable);
+  const int64_t place = variable - part.first;
+  return concat("pixel (", place / part.width(), ", ", place % part.width(), ")");
 }
 
 std::string label_text(const Space& space, int64_t variable, int64_t label) {

@@ -46,11 +46,13 @@ std::vector<Pair> some_of(const Space& space, std::vector<Pair> pairs) {
 
 std::vector<Pair> neighbours(const Space& space) {
   std::vector<Pair> pairs;
-  const bool image = space.layout() == Layout::image;
-  const int64_t width = image ? space.shape()[1] : space.n_variables();
-  for (int64_t i = 0; i < space.n_variables(); ++i) {
-    if ((i + 1) % width != 0) pairs.emplace_back(i, i + 1);
-    if (i + width < space.n_variables()) pairs.emplace_back(i, i + width);
+  for (const Part& part : space.parts()) {
+    if (part.kind == PartKind::columns) continue;
+    const int64_t width = part.shape.back();
+    for (int64_t i = 0; i < part.size(); ++i) {
+      if ((i + 1) % width != 0) pairs.emplace_back(part.first + i, part.first + i + 1);
+      if (i + width < part.size()) pairs.emplace_back(part.first + i, part.first + i + width);
+    }
   }
   return pairs;
 }
@@ -86,9 +88,8 @@ std::vector<PairFamily> choose_pairs(const Space& space) {
     return {family(all ? "all pairs" : "random pairs", pairs, n_pairs)};
   }
   std::vector<PairFamily> families;
-  if (space.layout() != Layout::table) {
-    const auto pairs = neighbours(space);
-    families.push_back(family(space.layout() == Layout::image ? "neighbouring pixels" : "neighbours",
+  if (const auto pairs = neighbours(space); !pairs.empty()) {
+    families.push_back(family(space.is(PartKind::image) ? "neighbouring pixels" : "neighbours",
                               some_of(space, pairs), static_cast<int64_t>(pairs.size())));
   }
   families.push_back(family("random pairs", random_pairs(space), n_pairs));

@@ -124,9 +124,9 @@ int64_t background_label(const Space& space, const torch::Tensor& labels) {
 }
 
 ImageStatistics image_statistics(const Space& space, const torch::Tensor& labels, int64_t background) {
-  if (space.layout() != Layout::image) fail_input("image statistics need images, found: ", space.describe());
-  const int64_t height = space.shape()[0];
-  const int64_t width = space.shape()[1];
+  if (!space.is(PartKind::image)) fail_input("image statistics need images, found: ", space.describe());
+  const int64_t height = space.item_shape()[0];
+  const int64_t width = space.item_shape()[1];
   const auto map = labels.view({-1, height, width});
   const auto differ = [&](int64_t axis) {
     const int64_t length = map.size(axis);

@@ -25,7 +25,7 @@ void write_header(std::ostream& out, const std::string& type, const std::vector<
 
 void write_npy_header(std::ostream& out, const Space& space, int64_t count) {
   std::vector<int64_t> shape{count};
-  shape.insert(shape.end(), space.shape().begin(), space.shape().end());
+  shape.insert(shape.end(), space.item_shape().begin(), space.item_shape().end());
   write_header(out, npy_label_bytes(space) == 1 ? "|u1" : "<u2", shape);
 }
 

@@ -10,7 +10,7 @@ namespace segre {
 /// Bytes per label in an NPY file of this space: 1 up to 256 labels, else 2 (unsigned; 65,536 labels fit).
 int64_t npy_label_bytes(const Space& space);
 
-/// Writes the header of an NPY file (version 1.0, unsigned little-endian) of shape [count, *space.shape()].
+/// Writes the header of an NPY file (version 1.0, unsigned little-endian) of shape [count, *space.item_shape()].
 void write_npy_header(std::ostream& out, const Space& space, int64_t count);
 
 /// Writes labels [B, n] int64 as the file's values; call it once per batch. InputError as in check_labels.

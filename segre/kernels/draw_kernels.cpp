@@ -27,7 +27,7 @@ void check_times(const TimeBins& law, const torch::Tensor& u) {
 void check_evidence(const EvidencePlan& plan, const torch::Tensor& labels, const torch::Tensor& t,
                     const torch::Tensor& numbers, const torch::Tensor& first_cell) {
   require(evidence_serves(plan, t) && t.dim() == 1 && t.is_contiguous(), "times [B] in float32 on CUDA", t);
-  require(is_like(labels, torch::kInt64, {t.size(0), plan.height * plan.width}, t.device()),
+  require(is_like(labels, torch::kInt64, {t.size(0), plan.variables}, t.device()),
           "labels [B, n] in int64 on CUDA", labels);
   if (!plan.tells) return;
   require(is_like(numbers, torch::kFloat32, {t.size(0), detail::kItemNumbers}, t.device()),
@@ -49,10 +49,11 @@ detail::EvidenceAt pointers_of(const EvidencePlan& plan, const torch::Tensor& la
           .own_times = static_cast<float>(plan.own_times),
           .erased = static_cast<float>(plan.erased),
           .has_own_times = plan.has_own_times,
-          .has_boxes = plan.layout != Layout::table,
-          .is_image = plan.layout == Layout::image,
-          .height = plan.height,
-          .width = plan.width,
+          .has_boxes = plan.grid.has_boxes,
+          .is_image = plan.grid.is_image,
+          .first = plan.grid.first,
+          .height = plan.grid.height,
+          .width = plan.grid.width,
           .seed = plan.seed,
           .known_stream = RandomStream(plan.seed, Purpose::known_cells).stream,
           .own_stream = RandomStream(plan.seed, Purpose::own_times).stream,
@@ -87,7 +88,7 @@ DrawnTimes draw_times(const TimeBins& law, const torch::Tensor& u) {
 
 bool evidence_serves(const EvidencePlan& plan, const torch::Tensor& t) {
   constexpr int64_t kExact = 1 << 24;  // whole numbers below it are exact in float32
-  return draws_serve(t) && (plan.layout == Layout::table || plan.height * plan.width < kExact);
+  return draws_serve(t) && (!plan.grid.has_boxes || plan.grid.height * plan.grid.width < kExact);
 }
 
 DrawnEvidence draw_evidence(const EvidencePlan& plan, const torch::Tensor& labels, const torch::Tensor& t,

@@ -136,9 +136,11 @@ __device__ inline Box box_of(const EvidenceAt& draw, const float* shape) {
 // Whether a variable is in the item's set; `cell` is the variable's number.
 __device__ inline bool in_pattern(const EvidenceAt& draw, const float* shape, int64_t variable, float cell) {
   if (!draw.has_boxes || shape[kKind] < kCells) return cell < shape[kShare];
+  const int64_t place = variable - draw.first;
+  if (place < 0 || place >= draw.height * draw.width) return cell < shape[kShare];
   const Box box = box_of(draw, shape);
-  const bool inside = box.rows.has(static_cast<float>(variable / draw.width)) &&
-                      box.columns.has(static_cast<float>(variable % draw.width));
+  const bool inside = box.rows.has(static_cast<float>(place / draw.width)) &&
+                      box.columns.has(static_cast<float>(place % draw.width));
   return inside == (shape[kInside] < 0.5f);
 }
 

@@ -6,6 +6,18 @@
 // What a training step draws before it meets the path, each in one CUDA kernel. The CPU has no such kernels: it uses
 // the twins, which are tensor operations.
 
+namespace segre {
+
+/// Where the variables of an item lie on which sets of known ones are drawn: variable first + i in row i / width, column
+/// i % width.
+struct PatternGrid {
+  bool has_boxes = false;  ///< whether there are sets other than of single cells: rectangles, spans
+  bool is_image = false;   ///< whether halves and borders are among them
+  int64_t first = 0, height = 1, width = 0;
+};
+
+}  // namespace segre
+
 namespace segre::kernels {
 
 /// Whether the kernels support times and quantiles like x: float32 on CUDA, in CUDA builds.
@@ -37,8 +49,8 @@ struct EvidencePlan {
   double known;           ///< share of the items with known variables
   double own_times;       ///< share of the items whose variables have their own times
   double erased;          ///< share of the items with known variables whose others have no evidence
-  Layout layout;          ///< decides the patterns, see KnownPatterns
-  int64_t height, width;  ///< where variable i is: row i / width, column i % width
+  PatternGrid grid;       ///< decides the patterns, see KnownPatterns
+  int64_t variables;      ///< n
   int64_t left_out;       ///< mark of a variable whose label is unknown; one that is to be found has kUnknown
   uint64_t seed;          ///< of Purpose::known_cells and Purpose::own_times
 };

@@ -53,7 +53,7 @@ struct EvidenceAt {
   float known, own_times, erased;  // shares
   bool has_own_times;
   bool has_boxes, is_image;  // patterns other than cells; rectangles with halves and borders among them
-  int64_t height, width;
+  int64_t first, height, width;  // the grid starts at variable `first`
   uint64_t seed, known_stream, own_stream;
   int64_t unknown, left_out;  // marks
   int64_t* marks;             // [items, variables]

@@ -55,7 +55,7 @@ torch::Tensor probe_classes(const Space& space, const TraceOptions& options) {
   if (options.kind == TraceKind::exact) return torch::arange(n_dims);
   if (options.kind == TraceKind::hutchinson) return torch::zeros({n_dims}, torch::kInt64);
   if (options.stride < 1) fail_input("stride = ", options.stride, ": expected at least 1");
-  const int64_t width = space.layout() == Layout::image ? space.shape()[1] : 0;
+  const int64_t width = space.is(PartKind::image) ? space.item_shape()[1] : 0;
   auto out = torch::empty({n_dims}, torch::kInt64);
   auto* at = out.data_ptr<int64_t>();
   const int64_t per_residue = space.max_labels() - 1;

@@ -36,7 +36,7 @@ void check_sizes(const TransformerOptions& own) {
                ": the width must be a multiple of 8 and of twice the heads");
 }
 
-bool is_rotary(const Space& space) { return shares_labels(space) && space.layout() == Layout::sequence; }
+bool is_rotary(const Space& space) { return shares_labels(space) && space.is(PartKind::sequence); }
 
 FieldReads reads_of(const Space& space) {
   for (int64_t i = 0; i < space.n_variables(); ++i)

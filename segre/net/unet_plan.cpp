@@ -24,8 +24,8 @@ class Planner {
  public:
   Planner(const Space& space, const UNetOptions& options) : options_(options) {
     plan_.n_labels = space.max_labels();
-    plan_.height = height_ = space.shape()[0];
-    plan_.width = width_ = space.shape()[1];
+    plan_.height = height_ = space.image_part()->height();
+    plan_.width = width_ = space.image_part()->width();
     plan_.channels = options.channels;
     plan_.n_embedding = 4 * options.channels;
     plan_.groups = groups_of(options);
@@ -105,7 +105,7 @@ class Planner {
 constexpr size_t kMostLevels = 17;  // the last would reduce 65,536 pixels to one
 
 void check(const Space& space, const UNetOptions& options) {
-  if (space.layout() != Layout::image || !space.is_uniform())
+  if (!space.is(PartKind::image))
     fail_input("net.kind = \"unet\" is for images with one set of labels; the data are a ", space.describe(),
                "; choose net.kind = \"mlp\"");
   if (options.channel_mult.empty()) fail_input("net.channel_mult is empty; expected one factor per level");
@@ -113,11 +113,11 @@ void check(const Space& space, const UNetOptions& options) {
     fail_input("net.channel_mult has ", options.channel_mult.size(), " levels, expected at most ", kMostLevels,
                ": each halves the image");
   const int64_t shrink = int64_t{1} << (options.channel_mult.size() - 1);
-  for (const int64_t extent : space.shape())
+  for (const int64_t extent : space.item_shape())
     if (extent % shrink != 0)
       fail_input("net.channel_mult has ", options.channel_mult.size(), " levels, which halve the image to 1/", shrink,
-                 "; height and width must be multiples of ", shrink, ", the data are ", space.shape()[0], "x",
-                 space.shape()[1], " (the source option pad, or height and width, makes them so)");
+                 "; height and width must be multiples of ", shrink, ", the data are ", space.item_shape()[0], "x",
+                 space.item_shape()[1], " (the source option pad, or height and width, makes them so)");
   if (groups_of(options) != kNormGroups && options.channels % kLeastPerGroup != 0)
     fail_input("net.channels = ", options.channels, ": expected a multiple of ", kLeastPerGroup,
                ", the channels of a group of the normalisation");

@@ -75,7 +75,7 @@ OutsideDetector::OutsideDetector(const Space& space, const torch::Tensor& counts
       blind_(blind(models_)),
       n_calibration_((check_items(space, calibration, calibration_nats), calibration.size(0))),
       mean_nats_(calibration_nats.mean().item<double>()) {
-  if (space.layout() != Layout::table) fit_.emplace(calibration_nats, values_of(blind_, calibration));
+  if (!space.is(PartKind::columns)) fit_.emplace(calibration_nats, values_of(blind_, calibration));
 }
 
 std::vector<OutsideScore> OutsideDetector::operator()(const torch::Tensor& labels, const torch::Tensor& nats) const {

@@ -86,7 +86,7 @@ Measure foreground(const Space& space, const torch::Tensor& counts) {
       outside[space.offset(i) + own_counts.argmax().item<int64_t>()] = 0.0;
     }
   }
-  const bool table = space.layout() == Layout::table;
+  const bool table = space.is(PartKind::columns);
   return {table ? "uncommon" : "foreground",
           table ? "labels other than their column's most common" : "number of non-background labels",
           [space, outside](const torch::Tensor& labels) { return sum_of_entries(space, outside, labels); }};
@@ -99,7 +99,8 @@ torch::Tensor changes_along(const torch::Tensor& grid, int64_t axis) {
 
 Measure image_boundary(const Space& space, const Measure& foreground) {
   return {"boundary", "boundary length per foreground", [space, foreground](const torch::Tensor& labels) {
-            const auto grid = labels.view({labels.size(0), space.shape()[0], space.shape()[1]});
+            const Part& image = *space.image_part();
+            const auto grid = labels.view({labels.size(0), image.height(), image.width()});
             return (changes_along(grid, 1) + changes_along(grid, 2)) / foreground.of(labels).clamp_min(1.0);
           }};
 }
@@ -112,19 +113,19 @@ std::vector<Measure> simple_models(const Space& space, const torch::Tensor& coun
     out.push_back(shared(space, counts));
     out.push_back(own(space));
   }
-  if (space.layout() != Layout::table) out.push_back(compressed(space));
+  if (!space.is(PartKind::columns)) out.push_back(compressed(space));
   return out;
 }
 
 std::vector<Measure> baselines(const Space& space, const torch::Tensor& counts) {
   std::vector<Measure> out{foreground(space, counts)};
-  if (space.layout() == Layout::table) {
+  if (space.is(PartKind::columns)) {
     out.push_back(independent(space, counts));
     return out;
   }
   out.push_back(compressed(space));
-  if (space.layout() == Layout::image) out.push_back(image_boundary(space, out[0]));
-  if (space.layout() == Layout::sequence)
+  if (space.is(PartKind::image)) out.push_back(image_boundary(space, out[0]));
+  if (space.is(PartKind::sequence))
     out.push_back(
         {"boundary", "neighbours that differ", [](const torch::Tensor& labels) { return changes_along(labels, 1); }});
   return out;

@@ -62,7 +62,7 @@ torch::Tensor oddest_first(const OddRows& rows) {
 }
 
 void write_outliers_csv(std::ostream& out, const OddRows& rows) {
-  const int64_t n = rows.space.layout() == Layout::table ? rows.space.n_variables() : 0;
+  const int64_t n = rows.space.is(PartKind::columns) ? rows.space.n_variables() : 0;
   std::vector<std::string> columns;
   for (int64_t i = 0; i < n; ++i) columns.push_back(rows.space.variable_name(i));
   std::vector<std::string> header;

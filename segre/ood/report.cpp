@@ -91,7 +91,8 @@ std::string oddest_png(const OutsideReport& report) {
   const auto n_labels = static_cast<int64_t>(colours.colours.size());
   for (const Rgb& colour : heat.space.label_set().colours) colours.colours.push_back(colour);
   const auto n_all = static_cast<int64_t>(colours.colours.size());
-  const Space both = Space::uniform(Layout::image, report.space.shape(), n_all, colours);
+  const Part& image = *report.space.image_part();
+  const Space both = Space::image(image.height(), image.width(), n_all, colours);
   const int64_t n_inside = report.oddest_inside.labels.size(0);
   const auto nats = heat.labels + n_labels;
   const auto rows = torch::cat(
@@ -123,7 +124,7 @@ void show_odd_rows(Page& page, const OutsideReport& report, const std::string& s
 void show_oddest(Page& page, const OutsideReport& report) {
   if (!report.oddest_inside.labels.defined()) return;
   page.heading("Where the oddest items are odd");
-  if (report.space.layout() == Layout::image) {
+  if (report.space.is(PartKind::image)) {
     page.picture(oddest_png(report));
     page.caption(
         "The items with the highest recommended score, inside first, then outside; below each the nats of every pixel, "
@@ -142,7 +143,7 @@ void show_histograms(Page& page, const OutsideReport& report) {
     const Figure figure = score_histogram(score_of(report.inside, key), score_of(report.outside, key));
     page.chart(figure.traces, figure.layout);
     page.caption(std::string(key) == "nats" ? concat("Raw nats, the bound on -log p: ", report.bound, '.')
-                 : report.space.layout() == Layout::table
+                 : report.space.is(PartKind::columns)
                      ? "The recommended score, in nats."
                      : "The recommended score, in standard deviations on training items.");
   }
@@ -174,7 +175,7 @@ Page page_of(const OutsideReport& report) {
       "inside items; 0 is best. The 95% intervals (AUROC: DeLong's) are for each score alone; the verdict compares "
       "scores on the same items, which detects smaller differences.");
   page.heading("Which score to use");
-  if (report.space.layout() == Layout::table) {
+  if (report.space.is(PartKind::columns)) {
     page.text(kHowRecommendedOfTables);
   } else {
     page.text(kWhyNotRawLikelihood);
@@ -183,7 +184,7 @@ Page page_of(const OutsideReport& report) {
   page.text(report.how_recommended);
   show_oddest(page, report);
   show_histograms(page, report);
-  if (report.space.layout() == Layout::image) show_items(page, report);
+  if (report.space.is(PartKind::image)) show_items(page, report);
   return page;
 }
 
@@ -214,7 +215,7 @@ void write_outside_report(const fs::path& folder, const OutsideReport& report, c
   write_file_whole(folder / "scores.csv",
                    [&](std::ostream& out) { write_scores_csv(out, report.inside, report.outside); });
   write_file_whole(folder / "auroc.csv", [&](std::ostream& out) { write_auroc_csv(out, report.results); });
-  if (report.space.layout() == Layout::image) {
+  if (report.space.is(PartKind::image)) {
     const int64_t count = n_shown(report);
     const auto items = torch::cat({report.inside.labels.index_select(0, shown_rows(report.inside, count)),
                                    report.outside.labels.index_select(0, shown_rows(report.outside, count))});

@@ -28,21 +28,31 @@ std::pair<torch::Tensor, torch::Tensor> interval(const torch::Tensor& a, const t
 
 }  // namespace
 
-KnownPatterns::KnownPatterns(const Space& space, torch::Device device) : layout_(space.layout()) {
-  if (layout_ == Layout::image) height_ = space.shape()[0];
-  width_ = layout_ == Layout::image ? space.shape()[1] : space.n_variables();
-  const auto place = torch::arange(space.n_variables(), torch::kFloat32);
-  row_ = place.div(static_cast<double>(width_), "floor").to(device);
-  column_ = place.remainder(static_cast<double>(width_)).to(device);
+PatternGrid pattern_grid(const Space& space) {
+  for (const PartKind kind : {PartKind::image, PartKind::sequence})
+    for (const Part& part : space.parts())
+      if (part.kind == kind)
+        return {.has_boxes = true,
+                .is_image = kind == PartKind::image,
+                .first = part.first,
+                .height = kind == PartKind::image ? part.height() : 1,
+                .width = part.shape.back()};
+  return {.width = space.n_variables()};
 }
 
-// A rectangle, half or border per item; a sequence is an image of one row.
+KnownPatterns::KnownPatterns(const Space& space, torch::Device device) : grid_(pattern_grid(space)) {
+  const auto place = torch::arange(grid_.height * grid_.width, torch::kFloat32);
+  row_ = place.div(static_cast<double>(grid_.width), "floor").to(device);
+  column_ = place.remainder(static_cast<double>(grid_.width)).to(device);
+}
+
+// A rectangle, half or border per item; a sequence is an image of one row. [B, cells of the grid].
 torch::Tensor KnownPatterns::boxes(const torch::Tensor& shape) const {
-  auto [top, bottom] = interval(number(shape, kTop), number(shape, kBottom), height_);
-  auto [left, right] = interval(number(shape, kLeft), number(shape, kRight), width_);
-  if (layout_ == Layout::image) {
-    const auto H = torch::full_like(top, static_cast<double>(height_));
-    const auto W = torch::full_like(top, static_cast<double>(width_));
+  auto [top, bottom] = interval(number(shape, kTop), number(shape, kBottom), grid_.height);
+  auto [left, right] = interval(number(shape, kLeft), number(shape, kRight), grid_.width);
+  if (grid_.is_image) {
+    const auto H = torch::full_like(top, static_cast<double>(grid_.height));
+    const auto W = torch::full_like(top, static_cast<double>(grid_.width));
     const auto zero = torch::zeros_like(top);
     // The kind's number, rescaled to [0, 1) among those that are not cells.
     const auto kind = (number(shape, kKind) - kCellsShare) / (1.0 - kCellsShare);
@@ -66,9 +76,12 @@ torch::Tensor KnownPatterns::boxes(const torch::Tensor& shape) const {
 
 torch::Tensor KnownPatterns::operator()(const torch::Tensor& shape, const torch::Tensor& cells) const {
   const auto some = cells < number(shape, kShare);
-  if (layout_ == Layout::table) return some;
+  if (!grid_.has_boxes) return some;
   const auto inside = boxes(shape) == (number(shape, kInside) < 0.5);
-  return torch::where(number(shape, kKind) < kCellsShare, some, inside);
+  const int64_t end = grid_.first + inside.size(1);
+  const auto on_grid = torch::where(number(shape, kKind) < kCellsShare, some.slice(1, grid_.first, end), inside);
+  if (inside.size(1) == some.size(1)) return on_grid;
+  return torch::cat({some.slice(1, 0, grid_.first), on_grid, some.slice(1, end)}, 1);
 }
 
 }  // namespace segre

@@ -1,13 +1,18 @@
 #pragma once  // internal
 
 #include "segre/core/rng.h"
+#include "segre/kernels/draw_kernels.h"
 #include "segre/space/space.h"
 
 namespace segre {
 
+/// The grid of the first image of a space, else of its first sequence, else of all columns.
+PatternGrid pattern_grid(const Space& space);
+
 /// Which variables of an item training shows as known: random sets that look like those of users' questions. In tables
 /// any cells, with every number of them equally likely; in images cells, rectangles, halves and borders; in sequences
-/// cells and spans. A rectangle, half or span is what is known, or all but it, with equal probability.
+/// cells and spans. A rectangle, half or span is what is known, or all but it, with equal probability. In a space of
+/// several parts one of them has the rectangles, see pattern_grid; what is known of the others is any cells.
 ///
 /// Everything is tensor operations on the device of the numbers, so that a captured CUDA step can do it.
 class KnownPatterns {
@@ -20,17 +25,13 @@ class KnownPatterns {
   /// shape [B, kNumbers] and cells [B, n], uniform on [0, 1) -> [B, n] bool.
   torch::Tensor operator()(const torch::Tensor& shape, const torch::Tensor& cells) const;
 
-  Layout layout() const { return layout_; }
-  /// The grid on which the variables are: variable i in row i / width, column i % width; one row unless it is an image.
-  int64_t height() const { return height_; }
-  int64_t width() const { return width_; }
+  const PatternGrid& grid() const { return grid_; }
 
  private:
   torch::Tensor boxes(const torch::Tensor& shape) const;
 
-  Layout layout_;
-  int64_t height_ = 1, width_ = 1;
-  torch::Tensor row_, column_;  // [n] float32: where each variable is
+  PatternGrid grid_;
+  torch::Tensor row_, column_;  // [cells of the grid] float32: where each is
 };
 
 }  // namespace segre

@@ -7,7 +7,7 @@ namespace segre {
 
 Space BinaryForm::space() const {
   LabelSet labels{{}, {{0, 0, 0}, {255, 255, 255}}};
-  return Space::uniform(Layout::image, {padded().height, padded().width}, 2, std::move(labels));
+  return Space::image(padded().height, padded().width, 2, std::move(labels));
 }
 
 void BinaryForm::require_memory_for_one() const {

@@ -67,7 +67,7 @@ Dataset read_cityscapes(const SourceName& name) {
   LabelMaps maps = read_label_maps(files, size, values);
   maps.values.relabel(place);
   const Space space =
-      Space::uniform(Layout::image, {size.height, size.width}, kCityscapesCategories, cityscapes_categories());
+      Space::image(size.height, size.width, kCityscapesCategories, cityscapes_categories());
   return {space, maps.values.take(space), mirror, origin_of(files)};
 }
 

@@ -97,8 +97,9 @@ Dataset read_array(torch::Tensor values, const SourceName& name, Strays strays) 
   if (largest < 0) fail_input(file, ": every value is -1, unknown; labels were expected");
   if (largest > largest_allowed) fail_input(file, ": ", first_where(values, is_above), ", ", expected, " was expected");
   if (given == 0 && strays == Strays::refuse && largest > kWidestHonestGap) check_strays(file, values, largest);
-  const Layout layout = values.dim() == 3 ? Layout::image : Layout::sequence;
-  const Space space = Space::uniform(layout, values.sizes().slice(1).vec(), given > 0 ? given : largest + 1);
+  const int64_t n_labels = given > 0 ? given : largest + 1;
+  const Space space = values.dim() == 3 ? Space::image(values.size(1), values.size(2), n_labels)
+                                        : Space::sequence(values.size(1), n_labels);
   const Unknowns unknowns = least < 0 ? Unknowns::allow : Unknowns::refuse;
   return {space, converted(values, label_type(space, unknowns)).view({values.size(0), -1}), false,
           Origin::items(file, ItemNumbers::up_to(values.size(0))), unknowns};

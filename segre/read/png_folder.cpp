@@ -116,7 +116,7 @@ Dataset read_png_folder(const SourceName& name, Strays strays) {
   const auto place = place_values(rule, n_labels);
   maps.values.relabel(place);
   const Space space =
-      Space::uniform(Layout::image, {maps.size.height, maps.size.width}, n_labels + (rule.ignore >= 0 ? 1 : 0),
+      Space::image(maps.size.height, maps.size.width, n_labels + (rule.ignore >= 0 ? 1 : 0),
                      label_set(rule, n_labels, place, maps.palette));
   const Unknowns unknowns = rule.unknown >= 0 ? Unknowns::allow : Unknowns::refuse;
   return {space, maps.values.take(space, unknowns), mirror, origin_of(files), unknowns};

@@ -37,7 +37,7 @@ bool is_counted(const Experiment& experiment) {
 }
 
 int64_t picture_evaluations(const Experiment& experiment, const Space& space) {
-  return space.layout() == Layout::image ? experiment.watch.grid * (experiment.sample.steps + 1) : 0;
+  return space.is(PartKind::image) ? experiment.watch.grid * (experiment.sample.steps + 1) : 0;
 }
 
 Pace measure_pace(const Experiment& experiment, const DataSource& source, torch::Device device, double patience,

@@ -24,14 +24,15 @@ constexpr UNetSize kSmallest{8, 1, 1, 256, 0};
 
 UNetOptions unet_of(const UNetSize& size, const Space& space) {
   UNetOptions unet;
-  const int64_t smallest = std::min(space.shape()[0], space.shape()[1]);
-  const bool large = space.shape()[0] * space.shape()[1] > 64 * 64;
+  const Part& image = *space.image_part();
+  const int64_t smallest = std::min(image.height(), image.width());
+  const bool large = image.size() > 64 * 64;
   unet.channels = large && size.channels == kFull.channels ? 2 * kFull.channels : size.channels;
   unet.res_blocks = size.res_blocks;
   unet.heads = size.heads;
   // Halve while the image allows it and stays at least four pixels high; twice the channels below full resolution.
   unet.channel_mult = {1};
-  for (int64_t side = 2; space.shape()[0] % side == 0 && space.shape()[1] % side == 0 && smallest / side >= 4 &&
+  for (int64_t side = 2; image.height() % side == 0 && image.width() % side == 0 && smallest / side >= 4 &&
                          unet.channel_mult.size() < 5;
        side *= 2)
     unet.channel_mult.push_back(2);
@@ -39,8 +40,8 @@ UNetOptions unet_of(const UNetSize& size, const Space& space) {
   // adds.
   if (unet.channel_mult.size() == 1) unet.channels = std::max(unet.channels, 2 * size.channels);
   for (size_t level = 0; level < unet.channel_mult.size(); ++level) {
-    const int64_t height = space.shape()[0] >> level;
-    const int64_t pixels = height * (space.shape()[1] >> level);
+    const int64_t height = image.height() >> level;
+    const int64_t pixels = height * (image.width() >> level);
     if (pixels > 64 && pixels <= size.attention_pixels && level > 0) unet.attention_at.push_back(height);
   }
   return unet;
@@ -60,7 +61,7 @@ Experiment image_recipe(const Space& space, int64_t n_items, const UNetSize& siz
   return e;
 }
 
-bool is_image(const Space& space) { return space.layout() == Layout::image && space.is_uniform(); }
+bool is_image(const Space& space) { return space.is(PartKind::image); }
 
 double flops_of(const Experiment& e, const Space& space) {
   return cost_of(plan_unet(space, e.net.of<UNetOptions>())).training_flops;

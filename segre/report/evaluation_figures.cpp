@@ -34,9 +34,10 @@ std::string axis_suffix(int panel) { return panel == 0 ? "" : std::to_string(pan
 json map_of(const Space& space, const torch::Tensor& values, int panel, const json& colours, double low, double high) {
   const auto* value = values.data_ptr<double>();
   json z = json::array();
-  for (int64_t y = 0; y < space.shape()[0]; ++y) {
+  const Part& image = *space.image_part();
+  for (int64_t y = 0; y < image.height(); ++y) {
     json row = json::array();
-    for (int64_t x = 0; x < space.shape()[1]; ++x) row.push_back(rounded(value[y * space.shape()[1] + x]));
+    for (int64_t x = 0; x < image.width(); ++x) row.push_back(rounded(value[y * image.width() + x]));
     z.push_back(std::move(row));
   }
   const std::string suffix = axis_suffix(panel);
@@ -157,7 +158,7 @@ Picture neighbour_picture(const EvaluationData& data, const Evaluation& evaluati
   const auto near = data.train.index_select(0, rows).to(torch::kInt64).view({chosen.numel(), k, -1});
   const auto samples = data.samples.index_select(0, chosen).to(torch::kInt64).unsqueeze(1);
   const auto images = torch::cat({samples, near}, 1).view({chosen.numel() * (k + 1), -1});
-  const bool wide = data.space.shape()[1] >= 2 * data.space.shape()[0];
+  const bool wide = data.space.image_part()->is_wide();
   return draw_label_grid(data.space, images, (wide ? 1 : 2) * (k + 1), k + 1);
 }
 

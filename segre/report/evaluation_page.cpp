@@ -48,7 +48,7 @@ void show_metrics(Page& page, const std::vector<Metric>& metrics) {
 
 void show_images(Page& page, const EvaluationData& data, const Evaluation& evaluation) {
   const auto grid = [&](const torch::Tensor& labels) {
-    const int64_t columns = data.space.shape()[1] >= 2 * data.space.shape()[0] ? 6 : 12;
+    const int64_t columns = data.space.image_part()->is_wide() ? 6 : 12;
     return draw_label_grid(data.space, labels.slice(0, 0, std::min(kShownImages, labels.size(0))), columns);
   };
   page.heading("Samples and held-out items");
@@ -68,7 +68,7 @@ void show_memorisation(Page& page, const EvaluationData& data, const Evaluation&
       "first. Training items that occur several times count each time. Held-out items show how near an item comes "
       "without being copied; the table above says whether samples are nearer.");
   show(page, nearest_distances(evaluation));
-  if (data.space.layout() != Layout::image) return;
+  if (!data.space.is(PartKind::image)) return;
   show(page, first_neighbours(data, evaluation));
   page.caption(concat("Samples (red frame), each followed by its ", evaluation.of_samples.row.size(1),
                       " nearest training items."));
@@ -84,7 +84,7 @@ Page evaluation_page(const EvaluationData& data, const Evaluation& evaluation, c
   Page page(title);
   for (const std::string& paragraph : setting) page.text(paragraph);
   show_metrics(page, evaluation.metrics);
-  if (data.space.layout() == Layout::image) show_images(page, data, evaluation);
+  if (data.space.is(PartKind::image)) show_images(page, data, evaluation);
   page.heading("Shares of labels");
   page.text(
       "Each point is a label of a variable, or a combination of labels of a pair. Points on the line are as frequent "
@@ -95,7 +95,7 @@ Page evaluation_page(const EvaluationData& data, const Evaluation& evaluation, c
 }
 
 void write_neighbours_csv(std::ostream& out, const EvaluationData& data, const Evaluation& evaluation) {
-  const bool with_labels = data.space.layout() != Layout::image;
+  const bool with_labels = !data.space.is(PartKind::image);
   out << "sample,rank,distance,train_item,mirrored";
   const int64_t n = with_labels ? data.space.n_variables() : 0;
   for (int64_t i = 0; i < n; ++i) out << ',' << csv_field(data.space.variable_name(i));
@@ -125,7 +125,7 @@ void write_evaluation(const std::filesystem::path& folder, const EvaluationData&
   if (evaluation.of_samples.row.defined()) {
     write_file_whole(folder / "neighbours.csv",
                      [&](std::ostream& out) { write_neighbours_csv(out, data, evaluation); });
-    if (data.space.layout() == Layout::image) {
+    if (data.space.is(PartKind::image)) {
       const Picture picture = first_neighbours(data, evaluation);
       const std::string bytes = encode_png_rgb(picture.pixels, picture.height, picture.width);
       write_file_whole(folder / "neighbours.png", [&](std::ostream& out) { out << bytes; });

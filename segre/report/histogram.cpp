@@ -53,7 +53,7 @@ torch::Tensor PairHistogram::depths() const {
 std::string PairHistogram::png() const {
   const auto cells = depths();
   const Space image =
-      Space::uniform(Layout::image, {cells.size(0), cells.size(1)}, kShades, {.names = {}, .colours = shades()});
+      Space::image(cells.size(0), cells.size(1), kShades, {.names = {}, .colours = shades()});
   return label_grid_png(image, cells.reshape({1, -1}), 1);
 }
 

@@ -26,7 +26,7 @@ constexpr std::array<Rgb, 8> kOkabeIto{{{0, 0, 0},
                                         {204, 121, 167}}};
 
 void check_image(const Space& space) {
-  if (space.layout() != Layout::image) fail_input("only images can be drawn, this is a ", space.describe());
+  if (!space.is(PartKind::image)) fail_input("only images can be drawn, this is a ", space.describe());
 }
 
 // Colours beyond the named ones: hues a golden angle apart, in three steps of lightness.
@@ -51,11 +51,12 @@ torch::Tensor on_cpu(const Space& space, const torch::Tensor& labels) {
 // Copies one label image into the picture, with its corner at (top, left).
 void paint(Picture& picture, const int64_t* labels, const Space& space, const std::vector<Rgb>& colours, int64_t top,
            int64_t left, int64_t scale) {
-  const int64_t height = space.shape()[0] * scale;
-  const int64_t width = space.shape()[1] * scale;
+  const Part& image = *space.image_part();
+  const int64_t height = image.height() * scale;
+  const int64_t width = image.width() * scale;
   for (int64_t y = 0; y < height; ++y) {
     Rgb* out = picture.pixels.data() + (top + y) * picture.width + left;
-    const int64_t* row = labels + (y / scale) * space.shape()[1];
+    const int64_t* row = labels + (y / scale) * image.width();
     for (int64_t x = 0; x < width; ++x) out[x] = colours[static_cast<size_t>(row[x / scale])];
   }
 }
@@ -98,8 +99,8 @@ Picture draw_label_grid(const Space& space, const torch::Tensor& labels, int64_t
   if (count < 1 || columns < 1) fail_input("a picture needs at least one image and one column");
   columns = std::min(columns, count);
   const int64_t rows = (count + columns - 1) / columns;
-  const int64_t height = space.shape()[0];
-  const int64_t width = space.shape()[1];
+  const int64_t height = space.image_part()->height();
+  const int64_t width = space.image_part()->width();
   const int64_t scale = std::clamp<int64_t>(kPageWidth / (columns * (width + 1)), 1, kMostEnlarged);
   const int64_t gap = std::max<int64_t>(2, scale / 2);
   Picture picture;
@@ -138,13 +139,14 @@ void write_label_maps(const std::filesystem::path& folder, const Space& space, c
     fail_input("a PNG label map has at most ", kMostMapLabels, " labels, this is an ", space.describe(), "; use .npy");
   const auto here = on_cpu(space, labels);
   const auto colours = label_colours(space);
+  const Part& image = *space.image_part();
   std::vector<uint8_t> values(static_cast<size_t>(space.n_variables()));
   for (int64_t item = 0; item < here.size(0); ++item) {
     const auto* row = here.data_ptr<int64_t>() + item * space.n_variables();
     std::transform(row, row + space.n_variables(), values.begin(), [](int64_t v) { return static_cast<uint8_t>(v); });
     const std::string number = std::to_string(first_number + item);
     const std::string name = std::string(number.size() < 6 ? 6 - number.size() : 0, '0') + number + ".png";
-    const std::string bytes = encode_png_palette(values, space.shape()[0], space.shape()[1], colours);
+    const std::string bytes = encode_png_palette(values, image.height(), image.width(), colours);
     write_file_whole(folder / name, [&](std::ostream& out) { out << bytes; });
   }
 }
@@ -155,7 +157,8 @@ HeatMap heat_map(const Space& space, const torch::Tensor& values) {
   const auto last = static_cast<int64_t>(kHighest * static_cast<double>(sorted.numel() - 1));
   const double white = std::max(1e-12, sorted[last].item<double>());
   const auto level = (here * (static_cast<double>(kLevels) / white)).clamp_max(kLevels - 1).to(torch::kInt64);
-  return {Space::uniform(Layout::image, space.shape(), kLevels, {.names = {}, .colours = heat_colours()}), level};
+  const Part& image = *space.image_part();
+  return {Space::image(image.height(), image.width(), kLevels, {.names = {}, .colours = heat_colours()}), level};
 }
 
 std::string heat_grid_png(const Space& space, const torch::Tensor& values) {

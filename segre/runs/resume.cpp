@@ -2,6 +2,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/text.h"
+#include "segre/data/label_counts.h"
 #include "segre/sources/source_kinds.h"
 
 namespace segre {
@@ -17,15 +18,14 @@ namespace fs = std::filesystem;
 std::string plural(int64_t count, const std::string& noun) { return concat(count, " ", noun, count == 1 ? "" : "s"); }
 
 std::string with_article(const Space& space) {
-  return concat(space.layout() == Layout::image ? "an " : "a ", space.describe());
+  return concat(words_of(space.parts().front().kind).article, " ", space.describe());
 }
 
 // Describes how two spaces differ; "" if they do not. Colours change pictures, not meaning.
 std::string difference(const Space& now, const Space& then) {
-  if (now.layout() != then.layout() || now.shape() != then.shape())
+  if (!now.is_arranged_like(then))
     return concat("the data are ", with_article(now), " now and were ", with_article(then));
-  // Images and sequences share one set of labels.
-  const int64_t n = now.layout() == Layout::table ? now.n_variables() : 1;
+  const int64_t n = shares_labels(now) ? 1 : now.n_variables();
   for (int64_t i = 0; i < n; ++i) {
     if (now.variable_name(i) != then.variable_name(i))
       return concat("variable ", i + 1, " of the data is '", now.variable_name(i), "' now and was '",

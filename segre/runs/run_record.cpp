@@ -59,7 +59,7 @@ void RunRecord::draw(int64_t step, const Model& averaged) {
   const Experiment& e = plan_.experiment;
   const Space& space = averaged.space();
   const int64_t count = e.watch.grid;
-  if (space.layout() != Layout::image || count == 0 || !is_first()) return;
+  if (!space.is(PartKind::image) || count == 0 || !is_first()) return;
   const Sampler sampler(averaged, e.sample, static_cast<uint64_t>(e.seed));
   const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(count))));
   const Picture picture = draw_label_grid(space, sampler.draw(0, count).labels, columns);

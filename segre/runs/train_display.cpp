@@ -12,16 +12,9 @@
 namespace segre {
 namespace {
 
-std::string parts_of(const Space& space) {
-  switch (space.layout()) {
-    case Layout::image:
-      return "pixels";
-    case Layout::sequence:
-      return "positions";
-    case Layout::table:
-      break;
-  }
-  return "columns";
+// "pixels"
+std::string variables_of(const Space& space) {
+  return space.parts().size() == 1 ? words_of(space.parts().front().kind).variables : "variables";
 }
 
 // "812.3 +- 4.1", with as many digits as the error justifies.
@@ -56,7 +49,7 @@ void print_quality(const TrainResult& result, const EndWords& words) {
   std::ostream& out = log_stream();
   out << "held out  " << with_error(used) << " nats per item (a bound on -log p, over " << result.n_held_out
       << " items)\n"
-      << "baseline  " << plain_digits(result.independent_nats, 4) << " if the " << parts_of(result.space)
+      << "baseline  " << plain_digits(result.independent_nats, 4) << " if the " << variables_of(result.space)
       << " were independent, " << plain_digits(result.uniform_nats, 4) << " if labels were equally likely\n";
   if (const std::string text = still_improving(result, words); !text.empty()) out << "progress  " << text << '\n';
 }

@@ -189,7 +189,7 @@ std::unique_ptr<DataSource> make_glyphs_source(const SourceName& name) {
     for (int64_t row = 0; row < kGlyphSide; ++row)
       std::copy_n(glyph + row * kGlyphSide, kGlyphSide, out + (row + pad) * side + pad);
   };
-  return make_generated_source(Space::uniform(Layout::image, {side, side}, 2), Purpose::glyphs,
+  return make_generated_source(Space::image(side, side, 2), Purpose::glyphs,
                                static_cast<uint64_t>(seed), draw);
 }
 

@@ -55,29 +55,30 @@ std::vector<int64_t> match_columns(const Space& space, const Space& from, const 
 }
 
 void check_same_shape(const Space& space, const Space& from, const std::string& what) {
-  const bool are_tables = space.layout() == Layout::table && from.layout() == Layout::table;
+  const bool are_tables = space.is(PartKind::columns) && from.is(PartKind::columns);
   if (are_tables) {
     match_columns(space, from, what);
-  } else if (from.layout() != space.layout() || from.shape() != space.shape()) {
+  } else if (!from.is_arranged_like(space)) {
     fail_input(what, ": ", from.describe(), ", expected ", space.describe());
   }
 }
 
 // Notes which variables of a source the space does not have.
 void note_others(const Space& space, const Space& from, const std::string& what) {
-  if (from.layout() == Layout::table) note_ignored(what, missing_in(column_names(space), column_names(from)));
+  if (from.is(PartKind::columns)) note_ignored(what, missing_in(column_names(space), column_names(from)));
 }
 
 // "row 3, column 7" of an image, "position 5" of a sequence.
 std::string place_within(const Space& space, int64_t variable) {
-  if (space.layout() != Layout::image) return concat("position ", variable);
-  return concat("row ", variable / space.shape()[1], ", column ", variable % space.shape()[1]);
+  if (!space.is(PartKind::image)) return concat("position ", variable);
+  const int64_t width = space.image_part()->width();
+  return concat("row ", variable / width, ", column ", variable % width);
 }
 
 [[noreturn]] void refuse(const Space& space, const Stranger& found, const std::string& what, const PlaceOfRow& place) {
   std::string where = place ? place(found.row) : "";
   if (where.empty()) where = concat(what, ": item ", found.row);
-  if (space.layout() == Layout::table) fail_input(where, ": ", unknown_label(space, found.variable, found.label));
+  if (space.is(PartKind::columns)) fail_input(where, ": ", unknown_label(space, found.variable, found.label));
   const bool named = !space.label_set().names.empty();
   fail_input(where, ": ", place_within(space, found.variable), ": label '", printable(found.label),
              "', which training never saw; it has ",
@@ -279,7 +280,7 @@ torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor
                       const PlaceOfRow& place) {
   check_same_shape(space, from, what);
   check_parts(from, labels);
-  return space.layout() == Layout::table ? relabel_table(space, from, labels, what, place)
+  return space.is(PartKind::columns) ? relabel_table(space, from, labels, what, place)
                                          : relabel_shared(space, from, labels, what, place);
 }
 

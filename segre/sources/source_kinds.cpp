@@ -45,7 +45,7 @@ std::unique_ptr<DataSource> open_csv(const SourceName& name, const Wanted* wante
     if (auto packed = open_packed_for(name, table_inputs, wanted->space);
         packed && packed->space().shares_contents_of(wanted->space))
       return packed;
-  if (wanted->space.layout() != Layout::table) return make_dataset_source(read_csv_table(name));
+  if (!wanted->space.is(PartKind::columns)) return make_dataset_source(read_csv_table(name));
   return make_dataset_source(
       read_csv_table_for(name, wanted->space, wanted->what, wanted->most_items, wanted->unknowns));
 }

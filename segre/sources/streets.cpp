@@ -239,7 +239,7 @@ std::unique_ptr<DataSource> make_streets_source(const SourceName& name) {
   };
   const LabelSet labels = cityscapes_categories();
   return make_generated_source(
-      Space::uniform(Layout::image, {height, width}, static_cast<int64_t>(labels.names.size()), labels),
+      Space::image(height, width, static_cast<int64_t>(labels.names.size()), labels),
       Purpose::streets, static_cast<uint64_t>(seed), draw);
 }
 

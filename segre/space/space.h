@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -8,37 +7,15 @@
 #include <vector>
 
 #include "segre/core/torch.h"
-#include "segre/space/bins.h"
+#include "segre/space/part.h"
 
 namespace segre {
-
-/// How the variables are arranged: in a row, on a grid of pixels, or as the named columns of a table.
-enum class Layout { sequence, image, table };
 
 /// Maximum number of labels of a variable.
 inline constexpr int64_t kMaxLabels = 65'536;
 
 /// Maximum number of coordinates, 2^32: one such item fills 16 GB, and byte counts stay far from overflow.
 inline constexpr int64_t kMaxCoordinates = int64_t{1} << 32;
-
-/// A categorical variable: its name and the names of its labels, if any.
-struct Variable {
-  std::string name;                      ///< empty: named by position
-  int64_t n_labels = 0;                  ///< c_i, 1 to kMaxLabels
-  std::vector<std::string> label_names;  ///< empty, or n_labels names
-  /// The intervals of numbers or dates that the labels represent, if they do: all labels, or all but a last one for
-  /// missing values.
-  std::optional<Bins> bins{};
-  /// How the table writes missing values, if their label is the last one: "NA", "?", or nothing; unset: as the name of
-  /// that label.
-  std::optional<std::string> missing_text{};
-};
-
-/// Names and colours (red, green, blue) of labels that all variables share, such as the classes of a label map.
-struct LabelSet {
-  std::vector<std::string> names;               ///< empty, or one per label
-  std::vector<std::array<uint8_t, 3>> colours;  ///< empty, or one per label
-};
 
 /// All variables with the same number of labels, so that one dense operation handles them together.
 struct Block {
@@ -56,18 +33,38 @@ struct Block {
 ///   labels   [B, n] int64      one label in [0, c_i) per variable
 ///   points   [B, S] float      one value per variable and label
 ///
-/// A Space is an immutable value; copies share their contents. Threads may share it.
+/// The variables are those of its parts, end to end: most spaces are one table, sequence or image; an image and its class
+/// are two parts.
+///
+/// A Space is an immutable value; copies share their contents and may be used by several threads.
 class Space {
  public:
-  /// n = product of `shape` variables with c labels each: {length}, or {height, width}. `labels` names and colours the
-  /// c labels of all of them.
-  static Space uniform(Layout layout, std::vector<int64_t> shape, int64_t n_labels, LabelSet labels = {});
   /// One variable per column, each with its own labels.
-  static Space table(std::vector<Variable> variables);
+  static Space table(std::vector<Variable> columns);
+  /// Variables in a row, with one set of labels.
+  static Space sequence(int64_t length, int64_t n_labels, LabelSet labels = {});
+  /// One variable per pixel, with one set of labels.
+  static Space image(int64_t height, int64_t width, int64_t n_labels, LabelSet labels = {});
+  /// Any parts, in this order. Several parts need different names.
+  static Space of_parts(std::vector<Part> parts);
 
-  Layout layout() const;
-  /// {length}, {height, width} or {columns}.
-  const std::vector<int64_t>& shape() const;
+  /// At least one.
+  const std::vector<Part>& parts() const;
+  /// Whether the space is a single part of this kind.
+  bool is(PartKind kind) const { return parts().size() == 1 && parts().front().kind == kind; }
+  /// The first image; nullptr if there is none.
+  const Part* image_part() const;
+  /// The part that a variable belongs to.
+  const Part& part_of(int64_t variable) const;
+  /// A space of this part alone, and its share of labels [B, n] -> [B, part.size()].
+  Space alone(const Part& part) const;
+  torch::Tensor labels_of(const Part& part, const torch::Tensor& labels) const;
+  /// The columns of all tables, as the user knows them.
+  std::vector<Column> columns() const;
+  /// The shape of an item as an array: {columns}, {length} or {height, width}; {n} if there are several parts.
+  const std::vector<int64_t>& item_shape() const;
+  /// Whether both have parts of the same kinds, names and shapes, whatever their labels.
+  bool is_arranged_like(const Space& other) const;
   /// n.
   int64_t n_variables() const;
   /// S = sum_i c_i: length of the last axis of points.
@@ -82,7 +79,8 @@ class Space {
   int64_t offset(int64_t variable) const;
   /// Whether every variable has the same number of labels.
   bool is_uniform() const;
-  /// The name given, or "x" and the position, counted from 1.
+  /// The name given, or "x" and the position, counted from 1; with the name of the part before it, "image.x1", in a
+  /// sequence or image that is not the only part.
   std::string variable_name(int64_t variable) const;
   /// The name given, or the label's number.
   std::string label_name(int64_t variable, int64_t label) const;
@@ -92,7 +90,7 @@ class Space {
   const std::optional<std::string>& missing_text(int64_t variable) const;
   /// Whether both are copies of one space.
   bool shares_contents_of(const Space& other) const { return contents_ == other.contents_; }
-  /// Names and colours that all variables share; empty for a table.
+  /// Names and colours that all variables share; empty for a table, and for several parts.
   const LabelSet& label_set() const;
   /// Number of labelings prod_i c_i, or `limit` + 1 if it exceeds the limit.
   int64_t n_labelings(int64_t limit) const;
@@ -110,7 +108,7 @@ class Space {
   /// [n + 1] int64 on the CPU: offset(i), and n_coordinates() last.
   const torch::Tensor& offsets() const;
 
-  /// Layout, shape, label counts and names, as stored in checkpoints.
+  /// Kinds of parts, shapes, label counts and names, as stored in checkpoints.
   nlohmann::json to_json() const;
   static Space from_json(const nlohmann::json& json);
 
@@ -119,6 +117,8 @@ class Space {
 
  private:
   struct Contents;
+  const Variable* described(int64_t variable) const;
+  nlohmann::json part_json(const Part& part) const;
   explicit Space(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
   std::shared_ptr<const Contents> contents_;
 };

@@ -20,8 +20,8 @@ constexpr double kRuledOut = -1e4;  // log-likelihood of an impossible label, fi
 // The label of missing values of every variable, kUnknown without one: [n]. Undefined if no variable has one.
 torch::Tensor missing_labels(const Space& space) {
   auto labels = torch::full({space.n_variables()}, kUnknown, torch::kInt64);
-  if (space.layout() != Layout::table) return {};
   for (int64_t i = 0; i < space.n_variables(); ++i) {
+    if (space.part_of(i).kind != PartKind::columns) continue;
     const int64_t last = space.n_labels(i) - 1;
     if (last > 0 && space.label_name(i, last) == kMissingName) labels[i] = last;
   }

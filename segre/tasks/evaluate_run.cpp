@@ -38,7 +38,7 @@ std::string add_training_items(EvaluationData& data, const DataSource& source, c
   data.train = all_labels(source);
   data.n_train = data.train.size(0);
   if (!source.mirrors()) return concat(data.n_train, " training items of ", name, ".");
-  const auto& shape = data.space.shape();
+  const auto& shape = data.space.item_shape();
   data.train = torch::cat({data.train, data.train.view({-1, shape[0], shape[1]}).flip({2}).view_as(data.train)});
   return concat(data.n_train, " training items of ", name,
                 ", and their mirror images, which training saw as well: both are searched for the nearest.");

@@ -33,10 +33,10 @@ int64_t find_variable(const std::vector<std::string>& names, const std::string& 
 
 // The half of an image that a word names, [n] bool; undefined for other words.
 torch::Tensor half_of(const Space& space, const std::string& word) {
-  if (space.layout() != Layout::image) return {};
-  auto half = torch::zeros(space.shape(), torch::kBool);
-  const int64_t rows = space.shape()[0] / 2;
-  const int64_t columns = space.shape()[1] / 2;
+  if (!space.is(PartKind::image)) return {};
+  auto half = torch::zeros(space.item_shape(), torch::kBool);
+  const int64_t rows = space.image_part()->height() / 2;
+  const int64_t columns = space.image_part()->width() / 2;
   if (word == "upper") {
     half.slice(0, 0, rows).fill_(true);
   } else if (word == "lower") {
@@ -61,8 +61,8 @@ torch::Tensor read_mask(const Space& space, const std::string& file, const std::
     values = torch::empty({image.height, image.width}, torch::kInt64);
     std::copy(image.values.begin(), image.values.end(), values.data_ptr<int64_t>());
   }
-  if (values.sizes().vec() != space.shape())
-    fail_input(option, " ", file, ": has shape ", values.sizes(), ", an item has ", at::IntArrayRef(space.shape()));
+  if (values.sizes().vec() != space.item_shape())
+    fail_input(option, " ", file, ": has shape ", values.sizes(), ", an item has ", at::IntArrayRef(space.item_shape()));
   return (values != 0).flatten();
 }
 
@@ -133,7 +133,7 @@ torch::Tensor parse_variables(const Space& space, const std::string& text, const
   if (const auto half = half_of(space, text); half.defined()) return half;
   auto given = torch::zeros({space.n_variables()}, torch::kBool);
   for (const std::string& word : split_list(text, option)) {
-    const bool by_number = space.layout() != Layout::table && add_positions(given, word, option);
+    const bool by_number = !space.is(PartKind::columns) && add_positions(given, word, option);
     if (!by_number) given[find_variable(names, word, option)] = true;
   }
   return given;

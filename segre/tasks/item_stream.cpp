@@ -41,7 +41,7 @@ torch::Tensor check_evidence(const Space& space, const torch::Tensor& soft, cons
                              const std::string& what) {
   const int64_t n_rows = rows.empty() ? 0 : rows.back() + 1;
   const int64_t S = space.n_coordinates();
-  std::vector<int64_t> shaped = space.shape();
+  std::vector<int64_t> shaped = space.item_shape();
   shaped.push_back(space.max_labels());
   const auto row = soft.dim() > 0 ? soft.sizes().slice(1).vec() : std::vector<int64_t>();
   const bool by_variable =

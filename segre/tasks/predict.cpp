@@ -124,7 +124,7 @@ std::string PredictionQuality::describe() const {
 }
 
 void require_table(const Space& space, const SourceName& name, const std::string& what) {
-  if (space.layout() != Layout::table || name.kind() != "csv")
+  if (!space.is(PartKind::columns) || name.kind() != "csv")
     fail_input(what, ": predictions are made for tables, csv:FILE, by models of tables");
 }
 

@@ -129,7 +129,7 @@ RankedRows rank_outliers(const LoadedRun& run, const DataSource& source, const D
   const auto counts = count_training_labels(train);
   const auto distinct = distinct_items(torch::cat({labels, calibration}));
   const auto training = distinct.place.slice(0, N);
-  const Found found = space.layout() == Layout::table
+  const Found found = space.is(PartKind::columns)
                           ? score_table(options, run, counts, distinct.labels, callbacks)
                           : score_others(options, run, counts, distinct.labels, training, callbacks);
   const auto of = [&](const torch::Tensor& values) { return values.index_select(0, distinct.place.slice(0, 0, N)); };
@@ -147,7 +147,7 @@ RankedRows rank_outliers(const LoadedRun& run, const DataSource& source, const D
                         options.held_out.defined() ? " held-out items" : " training items")};
   out.rows.file_rows = file_rows_of(source, N);
   mark_outside(out.rows, source);
-  if (space.layout() == Layout::table) count_pairs(out.rows, train);
+  if (space.is(PartKind::columns)) count_pairs(out.rows, train);
   return out;
 }
 

@@ -117,7 +117,7 @@ int64_t label_in(const Space& space, const LabelFinder& finder, const Json& cell
 // Adds the cells of nested arrays in the shape of an item.
 void add_cells(const Space& space, const LabelFinder& finder, const Json& cells, size_t axis, const std::string& place,
                std::vector<int64_t>& labels) {
-  const auto& shape = space.shape();
+  const auto& shape = space.item_shape();
   if (axis == shape.size()) return labels.push_back(label_in(space, finder, cells, place));
   if (!cells.is_array() || static_cast<int64_t>(cells.size()) != shape[axis])
     fail_input(place, " is ", cells.is_array() ? concat("an array of ", cells.size()) : cells.type_name(),
@@ -171,7 +171,7 @@ ItemBatch items_of(const Space& space, const Json& rows, const std::string& what
   if (!rows.is_array() || rows.empty())
     fail_input(what, ": ", rows.is_array() ? "an empty array" : rows.type_name(), ", an array of rows was expected");
   ItemBatch items;
-  if (space.layout() == Layout::table) {
+  if (space.is(PartKind::columns)) {
     const auto unknowns = holes == Holes::unknown ? Unknowns::allow : Unknowns::refuse;
     const Frame frame = frame_of(space, rows, what, holes);
     items.labels = read_frame_for(frame, parse_source_name("csv:"), space, what, unknowns).labels.to(torch::kInt64);
@@ -187,11 +187,11 @@ ItemBatch items_of(const Space& space, const Json& rows, const std::string& what
 Json rows_of(const Space& space, const torch::Tensor& any_labels, const std::optional<BinValues>& values) {
   const auto labels = any_labels.to(torch::kCPU, torch::kInt64);
   check_labels(space, labels, Unknowns::allow);
-  if (space.layout() == Layout::table) return table_rows(space, labels, values);
+  if (space.is(PartKind::columns)) return table_rows(space, labels, values);
   const auto all = labels.contiguous();
   const auto* label = all.const_data_ptr<int64_t>();
   Json rows = Json::array();
-  for (int64_t k = 0; k < all.size(0); ++k) rows.push_back(nested(space.shape(), 0, label));
+  for (int64_t k = 0; k < all.size(0); ++k) rows.push_back(nested(space.item_shape(), 0, label));
   return rows;
 }
 

@@ -195,7 +195,7 @@ Json to_json(const Completed& result) {
   Json rows = Json::array();
   for (int64_t k = 0; k < static_cast<int64_t>(items.rows.size()); ++k) {
     Json row{{"row", items.rows[k]}};
-    if (items.labels.defined() && result.space.layout() == Layout::table) {
+    if (items.labels.defined() && result.space.is(PartKind::columns)) {
       row["completions"] = Json::array();
       for (int64_t d = 0; d < items.labels.size(1); ++d) row["completions"].push_back(table.row(k, d));
     } else if (items.labels.defined()) {

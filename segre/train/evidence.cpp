@@ -53,9 +53,8 @@ kernels::EvidencePlan EvidenceLaw::plan() const {
           .known = options_.known,
           .own_times = options_.own_times,
           .erased = options_.erased,
-          .layout = patterns_.layout(),
-          .height = patterns_.height(),
-          .width = patterns_.width(),
+          .grid = patterns_.grid(),
+          .variables = n_,
           .left_out = kLeftOut,
           .seed = seed_};
 }

@@ -38,7 +38,7 @@ class CliOod : public testing::Test {
   std::string source(const std::string& name) const { return "npy:" + file(name).string() + "?labels=2"; }
 
   void write_images(const std::string& name, const torch::Tensor& labels) const {
-    const Space space = Space::uniform(Layout::image, {4, 4}, 2);
+    const Space space = Space::image(4, 4, 2);
     std::ofstream file_out(file(name), std::ios::binary);
     write_npy_header(file_out, space, labels.size(0));
     write_npy_labels(file_out, space, labels);

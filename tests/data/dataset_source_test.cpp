@@ -10,7 +10,7 @@ namespace {
 using test::input_error;
 using test::numbered_rows;
 
-const Space kSpace = Space::uniform(Layout::image, {2, 3}, 5);
+const Space kSpace = Space::image(2, 3, 5);
 const RandomStream kRandom(3, Purpose::training_data);
 constexpr int64_t kRows = 37;
 
@@ -93,8 +93,8 @@ TEST(DatasetSource, StreamRowsAndGatherGiveTheItems) {
 }
 
 TEST(DatasetSource, ManyLabelsAreKeptInLongerNumbers) {
-  EXPECT_EQ(label_type(Space::uniform(Layout::sequence, {2}, 256)), torch::kUInt8);
-  const Space space = Space::uniform(Layout::sequence, {2}, 257);
+  EXPECT_EQ(label_type(Space::sequence(2, 256)), torch::kUInt8);
+  const Space space = Space::sequence(2, 257);
   EXPECT_EQ(label_type(space), torch::kInt32);
   const auto source = make_dataset_source(numbered_rows(space, 300));
   EXPECT_EQ(source->dataset()->labels.scalar_type(), torch::kInt32);

@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kRows = 5000;
 constexpr int64_t kFew = 1000;  // bytes in memory: the labels below are in a file
 
-Space space_of(int64_t n_labels) { return Space::uniform(Layout::sequence, {3}, n_labels); }
+Space space_of(int64_t n_labels) { return Space::sequence(3, n_labels); }
 
 // Labels below `n_labels`, some of them unknown if `unknown` is set.
 void fill(LabelStore& store, int64_t n_labels, bool unknown = false) {

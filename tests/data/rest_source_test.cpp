@@ -13,7 +13,7 @@ namespace {
 using test::input_error;
 using test::mapped;
 
-const Space kSpace = Space::uniform(Layout::image, {2, 3}, 5);
+const Space kSpace = Space::image(2, 3, 5);
 const RandomStream kRandom(3, Purpose::training_data);
 constexpr int64_t kRows = 100;
 

@@ -27,7 +27,7 @@ TEST(Summary, ColumnsTellTheirCommonLabelAndWhatIsMissing) {
 }
 
 TEST(Summary, SharesOfAnImagesLabelsAreOverAllPixels) {
-  const Space space = Space::uniform(Layout::image, {1, 4}, 3);
+  const Space space = Space::image(1, 4, 3);
   const auto labels = torch::tensor({{0, 0, 1, 0}, {2, 0, 0, 0}, {1, 1, 1, 1}}, torch::kUInt8);
   const auto summary = summarise(*make_dataset_source({space, labels}), 2);
   EXPECT_EQ(summary.n_seen, 2);

@@ -9,7 +9,7 @@
 namespace segre::split_test {
 namespace {
 
-const Space kSpace = Space::uniform(Layout::image, {2, 3}, 5);
+const Space kSpace = Space::image(2, 3, 5);
 
 // The rows' numbers, see numbered_rows.
 std::vector<int64_t> numbers_of(const Dataset& dataset) {
@@ -93,7 +93,7 @@ TEST(Split, PartsAreOfTheSameKind) {
   EXPECT_EQ(taken.labels.size(0), 0);
   EXPECT_TRUE(rest.mirror);
   EXPECT_EQ(rest.labels.scalar_type(), torch::kUInt8);
-  EXPECT_EQ(rest.space.shape(), kSpace.shape());
+  EXPECT_EQ(rest.space.item_shape(), kSpace.item_shape());
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(Evaluation, TheIntervalOfAKnownTotalVariationIsThatOfTheDeltaMethod) {
 }
 
 TEST(Evaluation, CopiesOfTrainingItemsAreReported) {
-  const Space space = Space::uniform(Layout::image, {6, 6}, 2);
+  const Space space = Space::image(6, 6, 2);
   const auto train = test::some_labels(space, 300, 1).to(torch::kUInt8);
   EvaluationData data{space,  train.slice(0, 0, 100), test::some_labels(space, 200, 2).to(torch::kUInt8), train, 300,
                       nullptr};
@@ -102,7 +102,7 @@ TEST(Evaluation, CopiesOfTrainingItemsAreReported) {
 }
 
 TEST(Evaluation, NothingIsSaidOfRepeatingWhereHeldOutItemsRepeatMore) {
-  const Space space = Space::uniform(Layout::image, {6, 6}, 2);
+  const Space space = Space::image(6, 6, 2);
   const auto train = test::some_labels(space, 300, 1).to(torch::kUInt8);
   const auto other = test::some_labels(space, 200, 2).to(torch::kUInt8);
   const auto fewer = evaluate({space, other, train.slice(0, 0, 100), train, 300, nullptr}, {});
@@ -115,7 +115,7 @@ TEST(Evaluation, NothingIsSaidOfRepeatingWhereHeldOutItemsRepeatMore) {
 }
 
 TEST(Evaluation, NamesWhereTheLargestDifferenceIs) {
-  const Space space = Space::uniform(Layout::image, {4, 4}, 2);
+  const Space space = Space::image(4, 4, 2);
   EvaluationData data{space, test::some_labels(space, 300, 1), test::some_labels(space, 300, 2), {}, 0, nullptr};
   data.samples.select(1, 6).fill_(1);
   const auto found = evaluate(data, {});

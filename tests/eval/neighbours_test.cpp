@@ -41,8 +41,8 @@ void expect_as_loops(const Space& space, int64_t B, int64_t N, int64_t k, torch:
 
 void expect_all_kinds(torch::Device device) {
   for (const int64_t k : {1, 4}) {
-    expect_as_loops(Space::uniform(Layout::image, {5, 6}, 2), 20, 300, k, device);
-    expect_as_loops(Space::uniform(Layout::image, {4, 4}, 5), 20, 300, k, device);
+    expect_as_loops(Space::image(5, 6, 2), 20, 300, k, device);
+    expect_as_loops(Space::image(4, 4, 5), 20, 300, k, device);
     expect_as_loops(test::mixed_space(), 20, 300, k, device);
     expect_as_loops(test::space_of({200, 90, 150}), 20, 300, k, device);  // compares labels instead of indicators
   }
@@ -69,7 +69,7 @@ TEST(NearestItems, AreTheFirstOfEqualsAlsoAcrossBlocks) {
 
 TEST(NearestItems, LargeImagesAreCountedExactly) {
   // 128 x 256 pixels with 8 labels: differences of one pixel in 32,768 must not be lost.
-  const Space space = Space::uniform(Layout::image, {128, 256}, 8);
+  const Space space = Space::image(128, 256, 8);
   const auto item = test::some_labels(space, 1);
   auto near = item.clone();
   near[0][12345] = (near[0][12345] + 1) % 8;

@@ -23,7 +23,7 @@ TEST(ChoosePairs, TakesAllWhereTheyAreFew) {
 }
 
 TEST(ChoosePairs, TakesNeighboursRightAndBelowInImages) {
-  const Space space = Space::uniform(Layout::image, {20, 10}, 2);
+  const Space space = Space::image(20, 10, 2);
   const auto families = choose_pairs(space);
   ASSERT_EQ(families.size(), 2U);
   const auto neighbours = listed(families[0]);
@@ -49,7 +49,7 @@ TEST(ChoosePairs, RandomPairsAreDifferentAndSpread) {
 }
 
 TEST(ChoosePairs, ManyLabelsMakeFewerPairs) {
-  const auto families = choose_pairs(Space::uniform(Layout::image, {64, 64}, 8));
+  const auto families = choose_pairs(Space::image(64, 64, 8));
   for (const PairFamily& pairs : families) EXPECT_EQ(pairs.first.numel(), (1 << 15) / 64) << pairs.name;
 }
 

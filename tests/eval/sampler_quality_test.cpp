@@ -12,7 +12,7 @@ namespace segre::sampler_quality_test {
 namespace {
 
 TEST(LabelSummary, CountsWhatCanBeCountedByHand) {
-  const Space space = Space::uniform(Layout::image, {2, 3}, 3);
+  const Space space = Space::image(2, 3, 3);
   //  0 1 1    2 2 2
   //  0 0 2    2 2 2
   const auto labels = torch::tensor({{0, 1, 1, 0, 0, 2}, {2, 2, 2, 2, 2, 2}});

@@ -136,7 +136,7 @@ TEST(CompareFrequencies, NeedsTwoItemsEach) {
 }
 
 TEST(ImageStatistics, CountForegroundAndBoundary) {
-  const Space space = Space::uniform(Layout::image, {2, 3}, 3);
+  const Space space = Space::image(2, 3, 3);
   const auto labels = torch::tensor({{0, 0, 0, 0, 0, 0}, {0, 1, 1, 0, 2, 0}}, torch::kUInt8);
   EXPECT_EQ(background_label(space, labels), 0);
   const auto found = image_statistics(space, labels, 0);

@@ -40,7 +40,7 @@ TEST(Npy, TheHeaderOfAFewLabelsIsExact) {
 }
 
 TEST(Npy, TheHeaderOfManyLabelsAndAnImageIsExact) {
-  EXPECT_EQ(header_of(Space::uniform(Layout::image, {32, 48}, 300), 123456),
+  EXPECT_EQ(header_of(Space::image(32, 48, 300), 123456),
             expected_header("{'descr': '<u2', 'fortran_order': False, 'shape': (123456, 32, 48,), }"));
 }
 
@@ -52,24 +52,24 @@ TEST(Npy, TheDataStartAtAMultipleOf64ForAnyCount) {
 TEST(Npy, TheWidestVariableDecidesTheWidthOfAll) {
   EXPECT_EQ(npy_label_bytes(Space::table({{"a", 2, {}}, {"b", 256, {}}})), 1);
   EXPECT_EQ(npy_label_bytes(Space::table({{"a", 2, {}}, {"b", 257, {}}})), 2);
-  EXPECT_EQ(npy_label_bytes(Space::uniform(Layout::sequence, {1}, kMaxLabels)), 2);
+  EXPECT_EQ(npy_label_bytes(Space::sequence(1, kMaxLabels)), 2);
 }
 
 TEST(Npy, OneByteHolds256Labels) {
-  const Space space = Space::uniform(Layout::sequence, {2}, 256);
+  const Space space = Space::sequence(2, 256);
   const auto labels = torch::tensor({{0, 255}, {128, 7}}, torch::kInt64);
   EXPECT_EQ(values_of(space, labels), std::string("\x00\xff\x80\x07", 4));
 }
 
 TEST(Npy, TwoBytesAreLittleEndian) {
-  const Space space = Space::uniform(Layout::sequence, {2}, kMaxLabels);
+  const Space space = Space::sequence(2, kMaxLabels);
   const auto labels = torch::tensor({{258, 65535}, {0, 256}}, torch::kInt64);
   EXPECT_EQ(values_of(space, labels), std::string("\x02\x01\xff\xff\x00\x00\x00\x01", 8));
 }
 
 TEST(Npy, LabelsAreWrittenRowByRowWhateverTheirStride) {
   const auto columns = torch::tensor({{0, 1}, {2, 3}, {4, 5}}, torch::kInt64);
-  const Space space = Space::uniform(Layout::sequence, {3}, 6);
+  const Space space = Space::sequence(3, 6);
   EXPECT_EQ(values_of(space, columns.t()), std::string("\x00\x02\x04\x01\x03\x05", 6));
 }
 
@@ -89,7 +89,7 @@ std::string error_of(const std::string& bytes) {
 
 TEST(NpyRead, WhatIsWrittenIsReadBack) {
   for (const int64_t c : {7, 65'536}) {
-    const Space space = Space::uniform(Layout::image, {2, 3}, c);
+    const Space space = Space::image(2, 3, c);
     const auto labels = torch::tensor(std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 5, 4, 3, 2, c - 1}).view({2, 6});
     const auto back = read(header_of(space, 2) + values_of(space, labels));
     EXPECT_TRUE(torch::equal(back.to(torch::kInt64), labels.view({2, 2, 3})));

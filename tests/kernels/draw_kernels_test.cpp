@@ -127,9 +127,9 @@ struct Telling {
 // A table, sequences, and images that are wide, high, or a single row; cells begin at every place of a Philox block.
 std::vector<Telling> tellings() {
   std::vector<Telling> out;
-  for (const Space& space : {test::mixed_space(), Space::uniform(Layout::sequence, {1}, 2),
-                             Space::uniform(Layout::sequence, {37}, 3), Space::uniform(Layout::image, {5, 12}, 3),
-                             Space::uniform(Layout::image, {9, 7}, 2), Space::uniform(Layout::image, {1, 6}, 2)})
+  for (const Space& space : {test::mixed_space(), Space::sequence(1, 2),
+                             Space::sequence(37, 3), Space::image(5, 12, 3),
+                             Space::image(9, 7, 2), Space::image(1, 6, 2)})
     for (const EvidenceKind kind : {EvidenceKind::uniform, EvidenceKind::known, EvidenceKind::any})
       for (const Unknowns unknowns : {Unknowns::refuse, Unknowns::allow})
         for (const int64_t first_item : {0, 1, 1'000'000'003}) out.push_back({space, kind, unknowns, first_item});
@@ -158,7 +158,7 @@ TEST(DrawEvidence, CudaGivesTheBitsOfTheTensorOperations_CUDA) {
 
 TEST(DrawEvidence, CudaHandlesMoreVariablesThanThreads_CUDA) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
-  const Telling telling{Space::uniform(Layout::image, {40, 50}, 2), EvidenceKind::any, Unknowns::allow, 1};
+  const Telling telling{Space::image(40, 50, 2), EvidenceKind::any, Unknowns::allow, 1};
   const auto here = telling.on(torch::kCPU, 1500);
   const auto there = telling.on(torch::kCUDA, 1500);
   expect_same(there.known.labels, here.known.labels, "marks");
@@ -172,9 +172,8 @@ TEST(DrawEvidence, RefusesWhatDoesNotFit) {
                           .known = 0.5,
                           .own_times = 0.5,
                           .erased = 0.5,
-                          .layout = Layout::image,
-                          .height = 2,
-                          .width = 3,
+                          .grid = {.has_boxes = true, .is_image = true, .height = 2, .width = 3},
+                          .variables = 6,
                           .left_out = kLeftOut,
                           .seed = kSeed};
   const auto labels = torch::zeros({4, 6}, torch::kInt64);
@@ -187,13 +186,13 @@ TEST(DrawEvidence, PlacesMustBeExactInFloat32_CUDA) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
   const auto t = quantiles(4).cuda();
   EvidencePlan plan{};
-  plan.layout = Layout::image;
-  plan.height = plan.width = 1 << 11;
+  plan.grid.has_boxes = plan.grid.is_image = true;
+  plan.grid.height = plan.grid.width = 1 << 11;
   EXPECT_TRUE(evidence_serves(plan, t));
   EXPECT_FALSE(evidence_serves(plan, t.to(torch::kFloat64)));
-  plan.height = plan.width = 1 << 12;
+  plan.grid.height = plan.grid.width = 1 << 12;
   EXPECT_FALSE(evidence_serves(plan, t));
-  plan.layout = Layout::table;
+  plan.grid.has_boxes = false;
   EXPECT_TRUE(evidence_serves(plan, t));
 }
 

@@ -31,7 +31,7 @@ constexpr int64_t kBatches[] = {1, 3, 65};
 
 std::vector<Space> spaces() {
   std::vector<Space> out;
-  for (const int64_t c : {1, 2, 15, 16, 17, 91, 300}) out.push_back(Space::uniform(Layout::sequence, {3}, c));
+  for (const int64_t c : {1, 2, 15, 16, 17, 91, 300}) out.push_back(Space::sequence(3, c));
   out.push_back(space_of({1, 2, 15, 16, 17, 91, 300, 1, 2}));
   out.push_back(test::mixed_space());
   return out;
@@ -370,7 +370,7 @@ std::vector<Space> cuda_spaces() {
   for (int64_t c = 1; c <= 40; ++c) counts.push_back(c);
   out.push_back(space_of(counts));
   out.push_back(space_of({3, 1, 8}));
-  out.push_back(Space::uniform(Layout::sequence, {3}, 3000));
+  out.push_back(Space::sequence(3, 3000));
   out.push_back(space_of({2, 3000, 1, 40}));
   return out;
 }

@@ -20,10 +20,11 @@
 namespace segre::conditional_test {
 namespace {
 
-// Six binary variables, and one variable each with 2, 3, 5 and 7 labels.
+// Six binary variables, one variable each with 2, 3, 5 and 7 labels, and a space of two parts.
 std::vector<JointTable> joints() {
-  return {test::random_joint(Space::uniform(Layout::sequence, {6}, 2), 3),
-          test::random_joint(Space::table({{"a", 2, {}}, {"b", 3, {}}, {"c", 5, {}}, {"d", 7, {}}}), 4)};
+  return {test::random_joint(Space::sequence(6, 2), 3),
+          test::random_joint(Space::table({{"a", 2, {}}, {"b", 3, {}}, {"c", 5, {}}, {"d", 7, {}}}), 4),
+          test::random_joint(test::image_with_class(), 5)};
 }
 
 JointOracle oracle_of(const JointTable& table) { return {table, make_e_geodesic(0.01)}; }
@@ -81,7 +82,7 @@ struct Deviations {
   }
 };
 
-constexpr int64_t kSets = 24;  // at least 200 patterns of known labels for either joint
+constexpr int64_t kSets = 24;  // at least 200 patterns of known labels for each joint
 
 TEST(ConditionalBound, FreeIsExactForTheExactFlow) {
   for (const JointTable& table : joints()) {
@@ -303,7 +304,7 @@ TEST(Complete, ProbabilitiesAreTheExactMarginals) {
 }
 
 TEST(Oracle, ImpossibleEvidenceIsRefused) {
-  const Space space = Space::uniform(Layout::sequence, {2}, 2);
+  const Space space = Space::sequence(2, 2);
   const auto labelings = torch::tensor({0, 0, 1, 1}, torch::kInt64).view({2, 2});
   const JointTable table = make_joint_table(space, labelings, torch::tensor({0.5, 0.5}, torch::kFloat64));
   const Known known{.labels = torch::tensor({0, 1}, torch::kInt64).view({1, 2})};

@@ -22,7 +22,7 @@ namespace {
 
 // The spaces of the oracle table: six binary variables, three with four labels, one mixed.
 std::vector<Space> spaces() {
-  return {test::binary_space(6), Space::uniform(Layout::sequence, {3}, 4), test::small_mixed_space()};
+  return {test::binary_space(6), Space::sequence(3, 4), test::small_mixed_space()};
 }
 
 JointOracle oracle_of(const Space& space) { return {test::random_joint(space, 7), make_e_geodesic(0.01)}; }

@@ -110,7 +110,7 @@ TEST(Refine, RoundsHaveNoiseOfTheirOwn) {
 
 TEST(Refine, ManyEvaluationsComeInRoundsThatFitIntoMemory) {
   // A flow that knows nothing, on enough variables that 2,048 evaluations of an item take two rounds.
-  const Space space = Space::uniform(Layout::image, {32, 32}, 2);
+  const Space space = Space::image(32, 32, 2);
   const StateFunction nothing = [](const State& state) { return torch::zeros_like(state.v); };
   const Flow flow{.space = space,
                   .path = make_e_geodesic(0.01),

@@ -20,7 +20,7 @@ Model image_model(torch::Device device = torch::kCPU) {
   recipe.net.of<UNetOptions>().channel_mult = {1, 1};
   recipe.net.of<UNetOptions>().res_blocks = 1;
   recipe.net.of<UNetOptions>().attention_at = {4};
-  Model model = make_model(recipe, Space::uniform(Layout::image, {8, 8}, 2), device);
+  Model model = make_model(recipe, Space::image(8, 8, 2), device);
   const torch::NoGradGuard no_grad;
   uint64_t seed = 1;
   for (const auto& [name, parameter] : model.field().parameters())

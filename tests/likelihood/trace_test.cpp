@@ -131,7 +131,7 @@ TEST(Trace, EveryProbeOfEveryNumberHasSignsOfItsOwn) {
 }
 
 TEST(Trace, LatticeProbesPartitionTheDirections) {
-  const Space image = Space::uniform(Layout::image, {4, 6}, 3);
+  const Space image = Space::image(4, 6, 3);
   const auto classes = probe_classes(image, {.kind = TraceKind::lattice, .stride = 2});
   EXPECT_EQ(classes.numel(), image.n_dims());
   EXPECT_EQ(classes.max().item<int64_t>() + 1, 2 * 2 * 2);  // residues of rows and columns, two directions a pixel
@@ -144,7 +144,7 @@ TEST(Trace, LatticeProbesPartitionTheDirections) {
 }
 
 TEST(Trace, TangentVectorsAreOrthonormal) {
-  for (const Space& space : {test::small_mixed_space(), Space::uniform(Layout::sequence, {3}, 4)}) {
+  for (const Space& space : {test::small_mixed_space(), Space::sequence(3, 4)}) {
     const auto vectors = tangent_vectors(space, torch::eye(space.n_dims(), torch::kFloat64));
     const auto gram = vectors.matmul(vectors.t());
     EXPECT_LT(test::max_difference(gram, torch::eye(space.n_dims(), torch::kFloat64)), 1e-12);

@@ -54,8 +54,25 @@ const Space& columns() {
 }
 
 const Space& pixels() {
-  static const Space space = Space::uniform(Layout::image, {2, 2}, 3);
+  static const Space space = Space::image(2, 2, 3);
   return space;
+}
+
+// What an image shows decides how likely each pixel is on.
+JointTable drawn_classes() {
+  const Space space = test::image_with_class();
+  const double share[] = {0.5, 0.3, 0.2};
+  const double on[][6] = {{0.9, 0.9, 0.9, 0.1, 0.1, 0.1}, {0.1, 0.1, 0.1, 0.1, 0.9, 0.1}, {0.8, 0.3, 0.8, 0.8, 0.3, 0.8}};
+  const auto labelings = enumerate_labelings(space);
+  auto p = torch::empty({labelings.size(0)}, torch::kFloat64);
+  for (int64_t r = 0; r < labelings.size(0); ++r) {
+    const auto shown = labelings[r][6].item<int64_t>();
+    double of_all = share[shown];
+    for (int64_t i = 0; i < 6; ++i)
+      of_all *= labelings[r][i].item<int64_t>() == 1 ? on[shown][i] : 1.0 - on[shown][i];
+    p[r] = of_all;
+  }
+  return make_joint_table(space, labelings, p);
 }
 
 struct Trained {
@@ -64,9 +81,8 @@ struct Trained {
   Model model;
 };
 
-Trained train(const std::string& name, const NetOptions& net, const Space& space = columns()) {
+Trained train(const std::string& name, const NetOptions& net, const JointTable& joint = xor_with_holes(columns())) {
   const test::Threads one_thread(1);
-  const JointTable joint = xor_with_holes(space);
   const auto source = make_joint_source(joint);
   const Model model(source->space(), make_e_geodesic(0.01), Form::evidence, make_field(source->space(), net, 1));
   TrainOptions options;
@@ -105,7 +121,21 @@ const std::vector<Trained>& networks() {
                                 train("residual", net_of("residual")),
                                 train("residual on a tree", on_a_tree),
                                 train("transformer", net_of("transformer")),
-                                train("unet", net_of("unet"), pixels())};
+                                train("unet", net_of("unet"), xor_with_holes(pixels()))};
+  }();
+  return all;
+}
+
+// Of every kind that accepts any space, of an image and its class.
+const std::vector<Trained>& networks_of_parts() {
+  static const std::vector<Trained> all = [] {
+    auto on_a_tree = net_of("residual");
+    on_a_tree.of<ResidualOptions>().tree = true;
+    const JointTable joint = drawn_classes();
+    return std::vector<Trained>{
+        train("mlp", net_of("mlp"), joint), train("latent_class", net_of("latent_class"), joint),
+        train("residual on a tree", on_a_tree, joint), train("transformer", net_of("transformer"), joint),
+        train("tree", net_of("tree"), joint)};
   }();
   return all;
 }
@@ -147,8 +177,9 @@ Divergence divergence(const Trained& network, const Known& known) {
   return {open.mean().template item<double>(), open.max().template item<double>()};
 }
 
-void expect_close(const std::function<Known(const JointTable&)>& ask, const std::string& question) {
-  for (const Trained& network : networks()) {
+void expect_close(const std::function<Known(const JointTable&)>& ask, const std::string& question,
+                  const std::vector<Trained>& trained = networks()) {
+  for (const Trained& network : trained) {
     const Divergence d = divergence(network, ask(network.joint));
     EXPECT_LT(d.mean, kMostOnAverage) << network.name << ", " << question;
     EXPECT_LT(d.largest, kMost) << network.name << ", " << question;
@@ -157,6 +188,27 @@ void expect_close(const std::function<Known(const JointTable&)>& ask, const std:
 
 TEST(NetworkConditionals, KnownLabelsAndHoles) {
   expect_close([](const JointTable& joint) -> Known { return {.labels = rows_with_holes(joint)}; }, "known labels");
+}
+
+TEST(NetworkConditionals, OfAnImageAndItsClass) {
+  expect_close([](const JointTable& joint) -> Known { return {.labels = rows_with_holes(joint)}; }, "known labels",
+               networks_of_parts());
+  const auto soft = [](const JointTable& joint) -> Known {
+    return {.labels = rows_with_holes(joint), .soft = moderate_evidence(joint.space)};
+  };
+  expect_close(soft, "soft evidence", networks_of_parts());
+  const auto only_class = [](const JointTable& joint) -> Known {
+    auto labels = rows_with_holes(joint).clamp_min(0);
+    labels.slice(1, 0, 6).fill_(kUnknown);
+    return {.labels = labels};
+  };
+  expect_close(only_class, "the class alone", networks_of_parts());
+  const auto only_image = [](const JointTable& joint) -> Known {
+    auto labels = rows_with_holes(joint).clamp_min(0);
+    labels.select(1, 6).fill_(kUnknown);
+    return {.labels = labels};
+  };
+  expect_close(only_image, "the image alone", networks_of_parts());
 }
 
 TEST(NetworkConditionals, ExcludedLabelsDrownNothing) {

@@ -32,8 +32,8 @@ std::vector<Case> cases() {
   const Space table = test::space_of({3, 2, 3});
   return {{"residual", table},
           {"transformer", table},
-          {"transformer", Space::uniform(Layout::sequence, {4}, 3)},
-          {"transformer", Space::uniform(Layout::image, {2, 2}, 3)}};
+          {"transformer", Space::sequence(4, 3)},
+          {"transformer", Space::image(2, 2, 3)}};
 }
 
 std::string name_of(const Case& c) { return c.kind + " for the " + c.space.describe(); }
@@ -83,7 +83,7 @@ TEST(EvidenceNets, StartAtTheLabelsLogFrequencies) {
     const auto input = some_evidence(c.space, 3, torch::kFloat32);
     EXPECT_EQ(field->forward(input).abs().max().item<double>(), 0.0);
     field->fit(*source);
-    const bool shared = c.space.layout() == Layout::sequence;
+    const bool shared = c.space.is(PartKind::sequence);
     const auto wanted = test::tensor_of(log_frequencies_by_loops(c.space, labels, shared));
     EXPECT_LT(max_difference(field->forward(input), wanted.expand({3, c.space.n_coordinates()})), 1e-6);  // of float32
   }
@@ -98,7 +98,7 @@ TEST(EvidenceNets, GradientsEqualFiniteDifferences) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(name_of(c));
     NetOptions options = options_of(c.kind);
-    if (c.space.layout() != Layout::table) options.of<TransformerOptions>().layers = 1;  // the table has two
+    if (!c.space.is(PartKind::columns)) options.of<TransformerOptions>().layers = 1;  // the table has two
     const auto field = make_field(c.space, options, 1);
     test::to_double(*field);
     randomise(*field);
@@ -290,13 +290,13 @@ TEST(EvidenceNets, SayThatTheyNeedEvidence) {
 }
 
 TEST(EvidenceNets, AreRefusedBeforeTheyFillTheMemory) {
-  const Space space = Space::uniform(Layout::image, {1000, 1000}, 256);
+  const Space space = Space::image(1000, 1000, 256);
   for (const std::string kind : {"residual", "transformer", "tree"}) {
     NetOptions options = options_of(kind);
     options.of<ResidualOptions>() = {.blocks = 200, .width = 65'536};
     options.of<TransformerOptions>() = {.layers = 256, .width = 2048, .heads = 4};
     // A transformer shares the labels of an image, so only its positions are many.
-    const Space& asked = kind == "transformer" ? Space::uniform(Layout::image, {65'536, 16'384}, 2) : space;
+    const Space& asked = kind == "transformer" ? Space::image(65'536, 16'384, 2) : space;
     const auto message = test::input_error([&] { make_field(asked, options, 1); });
     EXPECT_TRUE(message.starts_with("a network for the image of ")) << kind << ": " << message;
   }
@@ -320,7 +320,7 @@ TEST(EvidenceNets, CudaAgreesWithTheCpu_CUDA) {
                            .strength = input.strength.cuda(),
                            .standardised = input.standardised.cuda()};
     EXPECT_LT(max_difference(field->forward(numbered(there, 40)).cpu(), here),
-              c.space.layout() == Layout::sequence ? kAngleTol : kExactTol);
+              c.space.is(PartKind::sequence) ? kAngleTol : kExactTol);
   }
 }
 

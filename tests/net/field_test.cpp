@@ -78,7 +78,7 @@ TEST(Field, ParametersAreLearnableAndCounted) {
 }
 
 TEST(Field, ANetworkThatCannotFitIsRefusedBeforeItIsMade) {
-  const Space space = Space::uniform(Layout::image, {1000, 1000}, 256);  // a matrix of 6.6e16 weights
+  const Space space = Space::image(1000, 1000, 256);  // a matrix of 6.6e16 weights
   for (const auto& [kind_name, kind] : kKinds) {
     auto options = options_of(kind);
     options.of<MlpOptions>().hidden = {1 << 20};
@@ -168,7 +168,7 @@ TEST(Field, ANetworkLargerThanTheMemoryIsRefusedBeforeItIsMade) {
   // The network is small; the one item it is shown is not.
   NetOptions unet = options_of("unet");
   unet.of<UNetOptions>() = {32, {1}, 1, {}, 4};
-  const Space huge = Space::uniform(Layout::image, {65'536, 65'536}, 1);
+  const Space huge = Space::image(65'536, 65'536, 1);
   if (available_memory(torch::kCPU) < int64_t{64} << 30) {
     EXPECT_NE(error(huge, unet), "");
   }

@@ -25,8 +25,8 @@ TEST(Outline, OfATransformerIsTheFields) {
   NetOptions options;
   options.kind = "transformer";
   options.of<TransformerOptions>() = {.layers = 2, .width = 16, .heads = 2};
-  for (const Space& space : {test::mixed_space(), test::binary_space(9), Space::uniform(Layout::image, {4, 4}, 3),
-                             Space::uniform(Layout::sequence, {6}, 3), Space::uniform(Layout::sequence, {3}, 300)})
+  for (const Space& space : {test::mixed_space(), test::binary_space(9), Space::image(4, 4, 3),
+                             Space::sequence(6, 3), Space::sequence(3, 300)})
     expect_like_the_field(space, options);
 }
 
@@ -34,7 +34,7 @@ TEST(Outline, OfAUNetIsTheFields) {
   NetOptions options;
   options.kind = "unet";
   options.of<UNetOptions>() = {32, {1, 2}, 1, {8}, 4};
-  expect_like_the_field(Space::uniform(Layout::image, {16, 32}, 3), options);
+  expect_like_the_field(Space::image(16, 32, 3), options);
 }
 
 TEST(Outline, OfOtherNetworksIsTakenFromTheField) {
@@ -51,7 +51,7 @@ TEST(Outline, NeedsNoMemoryForTheWeights) {
   NetOptions options;
   options.kind = "transformer";
   options.of<TransformerOptions>() = {.layers = 256, .width = 2048, .heads = 16};
-  const NetOutline outline = outline_net(Space::uniform(Layout::sequence, {4096}, 50'000), options);
+  const NetOutline outline = outline_net(Space::sequence(4096, 50'000), options);
   EXPECT_GT(outline.cost.n_parameters, 10'000'000'000);  // 40 GB
   EXPECT_EQ(outline.layers.size(), 258u);
 }

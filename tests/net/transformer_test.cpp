@@ -123,8 +123,8 @@ Rows attended(const Rows& tokens, const Row& qkv, size_t heads, bool rotary) {
 Row by_loops(const Space& space, const Field& field, const TransformerOptions& own, const FieldInput& input,
              int64_t b) {
   const auto weight = [&](const std::string& name) { return values_of(named(field.parameters(), name)); };
-  const bool shared = space.layout() != Layout::table;
-  const bool rotary = space.layout() == Layout::sequence;
+  const bool shared = !space.is(PartKind::columns);
+  const bool rotary = space.is(PartKind::sequence);
   const auto d = static_cast<size_t>(own.width);
   const auto row_of = [&](int64_t i, int64_t j) { return static_cast<size_t>(shared ? j : space.offset(i) + j); };
   const Row W = values_of(input.W[b]), z = values_of(input.standardised[b]), g = values_of(input.strength[b]);
@@ -176,12 +176,12 @@ TEST(Transformer, IsWhatLoopsGive) {
   expect_equals_loops(test::mixed_space(), kRounding);  // the blocks of equal counts reorder its columns
   expect_equals_loops(test::space_of({5, 2, 3, 2, 5, 1}), kRounding);
   expect_equals_loops(test::space_of({3, 3, 3}), kRounding);
-  expect_equals_loops(Space::uniform(Layout::image, {2, 3}, 3), kRounding);
+  expect_equals_loops(Space::image(2, 3, 3), kRounding);
 }
 
 TEST(Transformer, OfASequenceIsWhatLoopsGive) {
   // The sines of positions are float32: 1e-7 of numbers of size 10, through two layers.
-  expect_equals_loops(Space::uniform(Layout::sequence, {7}, 3), 1e-5);
+  expect_equals_loops(Space::sequence(7, 3), 1e-5);
 }
 
 TEST(Transformer, NamesAndShapesItsParameters) {
@@ -203,7 +203,7 @@ TEST(Transformer, NamesAndShapesItsParameters) {
 }
 
 TEST(Transformer, IsNoLargerThanItsKindSays) {
-  for (const Space& space : {test::mixed_space(), Space::uniform(Layout::image, {4, 4}, 3), test::binary_space(9)}) {
+  for (const Space& space : {test::mixed_space(), Space::image(4, 4, 3), test::binary_space(9)}) {
     const auto options = options_with(kSmall);
     const auto count = static_cast<double>(n_parameters(TransformerField(space, options, 1)));
     EXPECT_GE(transformer_kind().count(space, options), count);
@@ -213,7 +213,7 @@ TEST(Transformer, IsNoLargerThanItsKindSays) {
 
 TEST(Transformer, TheWeightsOfASequenceServeAnyLength) {
   const auto of_length = [](int64_t n) {
-    return TransformerField(Space::uniform(Layout::sequence, {n}, 3), options_with(kSmall), 1).parameters();
+    return TransformerField(Space::sequence(n, 3), options_with(kSmall), 1).parameters();
   };
   const auto shorter = of_length(8), longer = of_length(16);
   ASSERT_EQ(shorter.size(), longer.size());
@@ -239,7 +239,7 @@ torch::Tensor another_order() { return torch::tensor({3, 1, 2, 0, 5, 4}, torch::
 
 TEST(Transformer, WhereAVariableIsMatters) {
   const auto order = another_order();
-  for (const Space& space : {Space::uniform(Layout::sequence, {6}, 3), Space::uniform(Layout::image, {2, 3}, 3)}) {
+  for (const Space& space : {Space::sequence(6, 3), Space::image(2, 3, 3)}) {
     const auto field = random_transformer(space);
     const auto input = some_evidence(space, 4);
     EXPECT_GT(max_difference(field->forward(moved(input, order)), moved(field->forward(input), order)), 1e-3)
@@ -249,7 +249,7 @@ TEST(Transformer, WhereAVariableIsMatters) {
 
 TEST(Transformer, WithoutPositionsItWouldNotMatter) {
   const auto order = another_order();
-  const Space space = Space::uniform(Layout::image, {2, 3}, 3);
+  const Space space = Space::image(2, 3, 3);
   const auto field = random_transformer(space);
   {
     const torch::NoGradGuard no_grad;
@@ -275,7 +275,7 @@ TEST(Transformer, VariablesOfManyLabelsShowNoEvidenceButTheirPoint) {
 }
 
 TEST(Transformer, ASpaceOfSuchVariablesAloneReadsNone) {
-  const Space space = Space::uniform(Layout::sequence, {3}, 300);
+  const Space space = Space::sequence(3, 300);
   const auto field = random_transformer(space);
   EXPECT_EQ(field->reads(), FieldReads::strength);
   for (const auto& [name, parameter] : field->parameters()) EXPECT_NE(name, "evidence");
@@ -285,7 +285,7 @@ TEST(Transformer, ASpaceOfSuchVariablesAloneReadsNone) {
 }
 
 TEST(Transformer, LooksUpKnownLabelsAmongManyInsteadOfReadingTheirCorners) {
-  const Space space = Space::uniform(Layout::sequence, {3}, 300);
+  const Space space = Space::sequence(3, 300);
   const auto field = random_transformer(space);
   ASSERT_TRUE(field->embeds_labels());
   EXPECT_FALSE(random_transformer(test::mixed_space())->embeds_labels());

@@ -52,7 +52,7 @@ Golden read_golden(const std::string& file) {
   options.of<UNetOptions>().heads = value("heads");
   for (const int64_t shrink : value("attention_downsampling").get<std::vector<int64_t>>())
     options.of<UNetOptions>().attention_at.push_back(height / shrink);
-  const auto space = Space::uniform(Layout::image, {height, value("width").get<int64_t>()}, value("channels_in_out"));
+  const auto space = Space::image(height, value("width").get<int64_t>(), value("channels_in_out"));
   return {space, options, read_safetensors(file)};
 }
 

@@ -15,7 +15,7 @@ namespace {
 const UNetOptions kMnist{32, {1, 2, 2, 2}, 2, {16}, 4};
 const UNetOptions kCityscapes{64, {1, 1, 2, 3, 4}, 3, {32, 16, 8}, 4};
 
-Space image(int64_t height, int64_t width, int64_t c) { return Space::uniform(Layout::image, {height, width}, c); }
+Space image(int64_t height, int64_t width, int64_t c) { return Space::image(height, width, c); }
 
 TEST(UNetPlan, CountsTheParametersOfThePapersNetworks) {
   EXPECT_NEAR(static_cast<double>(cost_of(plan_unet(image(32, 32, 2), kMnist)).n_parameters), 2.25e6, 0.005e6);
@@ -78,7 +78,7 @@ TEST(UNetPlan, TheGroupsOfTheNormFollowTheChannels) {
 }
 
 TEST(UNetPlan, RefusesTables) {
-  const auto message = test::input_error([] { plan_unet(Space::uniform(Layout::sequence, {12}, 2), kMnist); });
+  const auto message = test::input_error([] { plan_unet(Space::sequence(12, 2), kMnist); });
   EXPECT_NE(message.find("net.kind = \"unet\" is for images"), std::string::npos) << message;
 }
 

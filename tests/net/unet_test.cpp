@@ -12,7 +12,7 @@ namespace {
 using test::max_difference;
 using test::noise;
 
-const Space kSpace = Space::uniform(Layout::image, {8, 8}, 3);
+const Space kSpace = Space::image(8, 8, 3);
 
 // 64 channels: in groups of one channel a norm would remove all that time adds.
 UNetOptions small() {
@@ -92,7 +92,7 @@ TEST(UNet, ShardsAreAsLargeAsMemoryCloseByAllows) {
   for (const int64_t side : {8, 32, 64, 256, 1024}) {
     UNetOptions options = small();
     options.attention_at = {};
-    const UNetField field(Space::uniform(Layout::image, {side, side}, 3), options, 1);
+    const UNetField field(Space::image(side, side, 3), options, 1);
     EXPECT_GE(field.shard_rows(), 1) << side;
     EXPECT_LE(field.shard_rows(), 256) << side;
     EXPECT_LE(field.shard_rows(), before) << side;

@@ -15,7 +15,7 @@ namespace {
 using test::contains;
 
 const Space& image() {
-  static const Space space = Space::uniform(Layout::image, {8, 8}, 2);
+  static const Space space = Space::image(8, 8, 2);
   return space;
 }
 
@@ -127,7 +127,7 @@ TEST(OutsideDetector, SimpleItemsOfTheWrongKindHideFromNatsAndNotFromTheRecommen
 
 TEST(OutsideDetector, TellTheExactFlowsItemsFromOthers) {
   // A joint of nine binary pixels in which few labelings are likely, scored by its own exact flow.
-  const Space space = Space::uniform(Layout::image, {3, 3}, 2);
+  const Space space = Space::image(3, 3, 2);
   const auto weights = (3.0 * test::noise({512}, 50)).exp();
   const JointTable table = make_joint_table(space, enumerate_labelings(space), weights);
   const JointOracle oracle(table, make_e_geodesic(0.01));

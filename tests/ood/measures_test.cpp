@@ -63,7 +63,7 @@ TEST(Measures, IndependentVariablesAreADistribution) {
 }
 
 TEST(Measures, OneSharedFrequencyIsTheSameForAllVariables) {
-  const Space space = Space::uniform(Layout::image, {2, 3}, 3);
+  const Space space = Space::image(2, 3, 3);
   // Of 12 labels seven are 0, three are 1, two are 2.
   const auto seen = torch::stack({image_2x3(), torch::tensor({0, 0, 0, 0, 1, 2}, torch::kInt64)});
   const auto models = simple_models(space, counts_of(space, seen));
@@ -73,7 +73,7 @@ TEST(Measures, OneSharedFrequencyIsTheSameForAllVariables) {
 }
 
 TEST(Measures, OwnFrequencyIsTheEntropyOfTheItem) {
-  const Space space = Space::uniform(Layout::image, {2, 3}, 3);
+  const Space space = Space::image(2, 3, 3);
   const auto models = simple_models(space, counts_of(space, image_2x3().view({1, 6})));
   EXPECT_NEAR(value(models, "own", image_2x3()), 3.0 * std::log(2.0) + 2.0 * std::log(3.0) + std::log(6.0), kRounding);
   EXPECT_EQ(value(models, "own", torch::full({6}, 1, torch::kInt64)), 0.0);
@@ -82,7 +82,7 @@ TEST(Measures, OwnFrequencyIsTheEntropyOfTheItem) {
 TEST(Measures, CompressedSizeIsInNatsAndKnowsBitsBytesAndWords) {
   const double per_byte = 8.0 * std::log(2.0);
   const auto size_of = [](int64_t n_labels, const torch::Tensor& labels) {
-    const Space space = Space::uniform(Layout::sequence, {labels.numel()}, n_labels);
+    const Space space = Space::sequence(labels.numel(), n_labels);
     const auto counts = torch::ones({space.n_coordinates()}, torch::kInt64);
     return value(simple_models(space, counts), "compressed", labels);
   };
@@ -105,7 +105,7 @@ TEST(Deflate, NothingHasNoSizeAndRepetitionIsCheap) {
 }
 
 TEST(Measures, ForegroundIsWhatIsNotTheMostCommonLabel) {
-  const Space image = Space::uniform(Layout::image, {2, 3}, 3);
+  const Space image = Space::image(2, 3, 3);
   // Ones are the most common here.
   const auto seen = torch::tensor({{1, 1, 1, 1, 0, 0}}, torch::kInt64);
   EXPECT_EQ(value(baselines(image, counts_of(image, seen)), "foreground", image_2x3()), 4.0);
@@ -121,12 +121,12 @@ TEST(Measures, ForegroundIsWhatIsNotTheMostCommonLabel) {
 TEST(Measures, BoundaryIsCountedBetweenNeighbours) {
   // 0 1 1   to the right: 1 + 1, down: 0 1 1 -> 0 0 2: 2; foreground: 3
   // 0 0 2
-  const Space image = Space::uniform(Layout::image, {2, 3}, 3);
+  const Space image = Space::image(2, 3, 3);
   const auto zeros = torch::zeros({1, 6}, torch::kInt64);
   const auto of_image = baselines(image, counts_of(image, zeros));
   EXPECT_NEAR(value(of_image, "boundary", image_2x3()), 4.0 / 3.0, kRounding);
   EXPECT_EQ(value(of_image, "boundary", zeros), 0.0) << "no foreground";
-  const Space sequence = Space::uniform(Layout::sequence, {6}, 3);
+  const Space sequence = Space::sequence(6, 3);
   EXPECT_EQ(value(baselines(sequence, counts_of(sequence, zeros)), "boundary", image_2x3()), 3.0);
 }
 

@@ -40,7 +40,7 @@ void write(const ScratchFolder& folder, const OutsideReport& report) {
 
 TEST(OutsideReport, ScoresHaveALineForEveryItem) {
   const ScratchFolder folder;
-  const OutsideReport report = made_up(Space::uniform(Layout::image, {4, 4}, 2), 12);
+  const OutsideReport report = made_up(Space::image(4, 4, 2), 12);
   write(folder, report);
   const auto rows = read_csv(folder / "scores.csv");
   ASSERT_EQ(rows.size(), 25U);
@@ -56,7 +56,7 @@ TEST(OutsideReport, ScoresHaveALineForEveryItem) {
 
 TEST(OutsideReport, TheTableHasALineForEveryScore) {
   const ScratchFolder folder;
-  const OutsideReport report = made_up(Space::uniform(Layout::image, {4, 4}, 2), 12);
+  const OutsideReport report = made_up(Space::image(4, 4, 2), 12);
   write(folder, report);
   const auto rows = read_csv(folder / "auroc.csv");
   ASSERT_EQ(rows.size(), report.results.size() + 1);
@@ -75,7 +75,7 @@ TEST(OutsideReport, TheTableHasALineForEveryScore) {
 
 TEST(OutsideReport, ThePageShowsVerdictTableChartsAndItems) {
   const ScratchFolder folder;
-  const OutsideReport report = made_up(Space::uniform(Layout::image, {4, 4}, 2), 12);
+  const OutsideReport report = made_up(Space::image(4, 4, 2), 12);
   write(folder, report);
   const std::string html = read_file(folder / "report.html");
   EXPECT_TRUE(contains(html, "The recommended score (AUROC 1.0000) beats every baseline"));

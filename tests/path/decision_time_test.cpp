@@ -28,8 +28,8 @@ double union_bound(const Space& space, const Path& path, double t) {
 }
 
 TEST(DecisionTime, IsWhereTheMisreadBoundMeetsTheError) {
-  const Space spaces[] = {mixed_space(), Space::uniform(Layout::image, {32, 32}, 2),
-                          Space::uniform(Layout::sequence, {2}, 91)};
+  const Space spaces[] = {mixed_space(), Space::image(32, 32, 2),
+                          Space::sequence(2, 91)};
   for (const Space& space : spaces)
     for (const auto& [path, t] : both_paths())
       for (const double error : {1e-2, 1e-5, 1e-9}) {
@@ -42,7 +42,7 @@ TEST(DecisionTime, IsWhereTheMisreadBoundMeetsTheError) {
 TEST(DecisionTime, IsLaterForMoreVariablesAndSmallerErrors) {
   for (const auto& [path, t] : both_paths()) {
     const auto of = [&p = path](int64_t n, double error) {
-      return decision_time(Space::uniform(Layout::sequence, {n}, 3), *p, error);
+      return decision_time(Space::sequence(n, 3), *p, error);
     };
     EXPECT_LT(of(10, 1e-5), of(1000, 1e-5));
     EXPECT_LT(of(10, 1e-5), of(10, 1e-7));
@@ -51,8 +51,8 @@ TEST(DecisionTime, IsLaterForMoreVariablesAndSmallerErrors) {
 
 TEST(DecisionTime, LeavesTheEndOfThePathOut) {
   // At t = 0.6 two labels are 5.6 standard deviations apart.
-  EXPECT_LT(decision_time(Space::uniform(Layout::sequence, {6}, 2), *make_e_geodesic(0.01)), 0.6);
-  EXPECT_GT(decision_time(Space::uniform(Layout::sequence, {6}, 2), *make_e_geodesic(0.01)), 0.3);
+  EXPECT_LT(decision_time(Space::sequence(6, 2), *make_e_geodesic(0.01)), 0.6);
+  EXPECT_GT(decision_time(Space::sequence(6, 2), *make_e_geodesic(0.01)), 0.3);
 }
 
 TEST(DecisionTime, LabelsReadThenAreTheLabelsDrawnThen) {

@@ -44,7 +44,7 @@ TEST(Embedding, AtLabelingsPicksFromTheWholeTable) {
 }
 
 TEST(Embedding, KeepsLogarithmsWhereProductsVanish) {
-  const Space space = Space::uniform(Layout::sequence, {2000}, 2);
+  const Space space = Space::sequence(2000, 2);
   const auto labels = torch::zeros({1, 2000}, torch::kInt64);
   // 2,000 fair coins: probability 2^-2000 is not a float64, its logarithm is.
   EXPECT_NEAR(log_segre_at(space, torch::zeros({1, 4000}, torch::kFloat64), labels).item<double>(),
@@ -82,7 +82,7 @@ TEST(Embedding, EntropyCountsZerosAsNothing) {
 }
 
 TEST(Embedding, ProductHasMostEntropyAmongJointsWithItsMarginals) {
-  const Space space = Space::uniform(Layout::sequence, {2}, 2);
+  const Space space = Space::sequence(2, 2);
   const auto T = log_segre_map(space, tangent_noise(space, 1))[0].exp();
   // Every joint of two binary variables with these marginals is T + delta (+ - - +).
   const auto direction = torch::tensor({1.0, -1.0, -1.0, 1.0}, torch::kFloat64);

@@ -56,7 +56,7 @@ TEST(Lift, InverseReturnsThePoint) {
 }
 
 TEST(Lift, LogarithmStaysExactWhereSinglePrecisionProbabilitiesVanish) {
-  const Space space = Space::uniform(Layout::sequence, {1}, 2);
+  const Space space = Space::sequence(1, 2);
   const auto v = torch::tensor({{80.0f, -80.0f}});
   EXPECT_EQ(lift(space, v)[0][1].item<float>(), 0.0f);  // e^-160 is 0 in float32, so the state is v
   const auto log_W = log_lift(space, v);

@@ -59,7 +59,7 @@ TEST(Path, CornersAreTangentAndFollowTheirFormula) {
 TEST(Path, CornersOfTheRayHaveLengthOne) {
   const auto path = make_ray(0.5);
   for (const int64_t c : {2, 3, 8, 91, 1000}) {
-    const Space space = Space::uniform(Layout::sequence, {1}, c);
+    const Space space = Space::sequence(1, c);
     const auto u = corners(space, *path, torch::full({1, 1}, c - 1, torch::kInt64), torch::kFloat64);
     EXPECT_NEAR(squared_norm(u).item<double>(), 1.0, kRounding) << c;
   }
@@ -112,7 +112,7 @@ TEST(Path, ScalesBelongToTheirVariables) {
 
 TEST(Path, EvidenceIsTheLogLikelihoodRatioOfLabels) {
   // log N(v; a u_j, s^2) - log N(v; a u_k, s^2) of one variable with 5 labels.
-  const Space space = Space::uniform(Layout::sequence, {1}, 5);
+  const Space space = Space::sequence(1, 5);
   const auto v = tangent_noise(space, 1);
   for (const auto& [path, t] : both_paths()) {
     const auto e = (v * evidence_scale(space, *path, torch::tensor({t}, torch::kFloat64)))[0];

@@ -59,12 +59,12 @@ enum class Cells { sometimes, never };
 // leaves with probability 0.15, else a rectangle. Spans and rectangles are equally likely, wherever they are.
 class LawOfSets {
  public:
-  LawOfSets(Layout layout, int64_t height, int64_t width, Cells cells)
+  LawOfSets(PartKind kind, int64_t height, int64_t width, Cells cells)
       : height_(height), width_(width), p_(size_t{1} << (height * width), 0.0) {
     constexpr double kCells = 0.4;
     if (cells == Cells::sometimes) add_cells(kCells);
     if (cells == Cells::never) p_.front() += kCells;
-    const bool is_image = layout == Layout::image;
+    const bool is_image = kind == PartKind::image;
     add_halves(is_image ? 0.5 * (1.0 - kCells) : 0.0);
     add_borders(is_image ? 0.15 * (1.0 - kCells) : 0.0);
     add_boxes((is_image ? 0.35 : 1.0) * (1.0 - kCells));
@@ -144,7 +144,7 @@ TEST(KnownPatterns, AndSoIsEverySetOfThatMany) {
 
 TEST(KnownPatterns, ImagesShowBoxesOrAllButABox) {
   for (const auto& [height, width] : {std::pair<int64_t, int64_t>{6, 4}, {5, 7}, {1, 3}, {1, 1}}) {
-    const auto known = draw_boxes(Space::uniform(Layout::image, {height, width}, 3), 2000);
+    const auto known = draw_boxes(Space::image(height, width, 3), 2000);
     for (int64_t k = 0; k < known.size(0); ++k)
       ASSERT_TRUE(is_box_or_all_but_one(known[k], height, width)) << known[k].to(torch::kInt64).view({height, width});
   }
@@ -152,7 +152,7 @@ TEST(KnownPatterns, ImagesShowBoxesOrAllButABox) {
 
 TEST(KnownPatterns, SomeImagesShowCells) {
   constexpr int64_t kCount = 8000;
-  const auto known = draw(Space::uniform(Layout::image, {6, 4}, 3), kCount);
+  const auto known = draw(Space::image(6, 4, 3), kCount);
   int64_t others = 0;
   for (int64_t k = 0; k < kCount; ++k) others += is_box_or_all_but_one(known[k], 6, 4) ? 0 : 1;
   // Four items of ten show cells. Among 24, every number from 0 to 24 is equally likely; 0, 1, 23 or 24 cells are
@@ -163,7 +163,7 @@ TEST(KnownPatterns, SomeImagesShowCells) {
 }
 
 TEST(KnownPatterns, HalvesAndBordersOfImagesOccur) {
-  const auto known = draw(Space::uniform(Layout::image, {6, 4}, 3), 8000);
+  const auto known = draw(Space::image(6, 4, 3), 8000);
   auto upper = torch::zeros({6, 4}, torch::kBool);
   upper.slice(0, 0, 3).fill_(true);
   auto left = torch::zeros({6, 4}, torch::kBool);
@@ -179,7 +179,7 @@ TEST(KnownPatterns, HalvesAndBordersOfImagesOccur) {
 }
 
 TEST(KnownPatterns, SequencesShowSpansOrAllButASpan) {
-  const Space space = Space::uniform(Layout::sequence, {10}, 3);
+  const Space space = Space::sequence(10, 3);
   const auto known = draw_boxes(space, 4000);
   for (int64_t k = 0; k < known.size(0); ++k)
     ASSERT_TRUE(is_box_or_all_but_one(known[k], 1, 10)) << known[k].to(torch::kInt64);
@@ -197,10 +197,24 @@ TEST(KnownPatterns, SequencesShowSpansOrAllButASpan) {
   EXPECT_GT(others, 100);
 }
 
+TEST(KnownPatterns, OfAnImageAndItsClassTheImageHasTheBoxes) {
+  constexpr int64_t kCount = 4000;
+  const Space space = Space::of_parts({{.kind = PartKind::columns, .name = "before", .columns = {{"a", 2, {}}}},
+                                       {.kind = PartKind::image, .name = "image", .shape = {5, 7}, .n_labels = 3},
+                                       {.kind = PartKind::columns, .name = "labels", .columns = {{"class", 3, {}}}}});
+  const auto known = KnownPatterns(space, torch::kCPU)(shape_numbers(kCount), torch::ones({kCount, 37}));
+  const auto alone = KnownPatterns(Space::image(5, 7, 3), torch::kCPU)(shape_numbers(kCount), torch::ones({kCount, 35}));
+  EXPECT_TRUE(torch::equal(known.slice(1, 1, 36), alone));
+  EXPECT_FALSE(known.select(1, 0).any().item<bool>()) << "a cell's number of 1 is below no share";
+  // Columns beside the image are known half of the time, whatever is known of the image.
+  const auto drawn = draw(space, kCount).select(1, 36).to(torch::kFloat64);
+  EXPECT_NEAR(drawn.mean().item<double>(), 0.5, kSigmas * 0.5 / std::sqrt(static_cast<double>(kCount)));
+}
+
 TEST(KnownPatterns, EverySpanOfASequenceIsEquallyLikelyWhereverItIs) {
   for (const int64_t length : {1, 2, 5, 8}) {
-    const auto known = draw(Space::uniform(Layout::sequence, {length}, 3), 60'000).to(torch::kInt64);
-    const JointTable law = LawOfSets(Layout::sequence, 1, length, Cells::sometimes).table();
+    const auto known = draw(Space::sequence(length, 3), 60'000).to(torch::kInt64);
+    const JointTable law = LawOfSets(PartKind::sequence, 1, length, Cells::sometimes).table();
     EXPECT_LT(std::abs(test::chi_square_sigmas(law, known)), kSigmas) << length;
   }
 }
@@ -208,18 +222,18 @@ TEST(KnownPatterns, EverySpanOfASequenceIsEquallyLikelyWhereverItIs) {
 TEST(KnownPatterns, RectanglesHalvesAndBordersOfImagesAreAsLikelyAsTheyShouldBe) {
   // Also of images that are not square, with sides of even and odd length.
   for (const auto& [height, width] : {std::pair<int64_t, int64_t>{3, 4}, {5, 2}, {1, 4}, {4, 4}, {3, 5}}) {
-    const auto known = draw_boxes(Space::uniform(Layout::image, {height, width}, 3), 60'000).to(torch::kInt64);
-    const JointTable law = LawOfSets(Layout::image, height, width, Cells::never).table();
+    const auto known = draw_boxes(Space::image(height, width, 3), 60'000).to(torch::kInt64);
+    const JointTable law = LawOfSets(PartKind::image, height, width, Cells::never).table();
     EXPECT_LT(std::abs(test::chi_square_sigmas(law, known)), kSigmas) << height << " x " << width;
   }
-  const auto with_cells = draw(Space::uniform(Layout::image, {3, 3}, 3), 60'000).to(torch::kInt64);
-  const JointTable law = LawOfSets(Layout::image, 3, 3, Cells::sometimes).table();
+  const auto with_cells = draw(Space::image(3, 3, 3), 60'000).to(torch::kInt64);
+  const JointTable law = LawOfSets(PartKind::image, 3, 3, Cells::sometimes).table();
   EXPECT_LT(std::abs(test::chi_square_sigmas(law, with_cells)), kSigmas);
 }
 
 TEST(KnownPatterns, AnItemsSetDependsOnItsOwnNumbersOnly) {
   for (const Space& space :
-       {test::mixed_space(), Space::uniform(Layout::image, {6, 4}, 3), Space::uniform(Layout::sequence, {10}, 3)}) {
+       {test::mixed_space(), Space::image(6, 4, 3), Space::sequence(10, 3)}) {
     const KnownPatterns patterns(space, torch::kCPU);
     const auto shape = shape_numbers(200);
     const auto cells = cell_numbers(space, 200);
@@ -233,7 +247,7 @@ TEST(KnownPatterns, AnItemsSetDependsOnItsOwnNumbersOnly) {
 TEST(KnownPatterns, CudaGivesTheSetsOfTheCpu_CUDA) {
   if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
   for (const Space& space :
-       {test::mixed_space(), Space::uniform(Layout::image, {6, 4}, 3), Space::uniform(Layout::sequence, {10}, 3)}) {
+       {test::mixed_space(), Space::image(6, 4, 3), Space::sequence(10, 3)}) {
     const auto there = KnownPatterns(space, torch::kCUDA)(shape_numbers(4000).cuda(), cell_numbers(space, 4000).cuda());
     EXPECT_TRUE(torch::equal(there.cpu(), draw(space, 4000))) << space.describe();
   }

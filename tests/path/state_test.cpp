@@ -14,7 +14,7 @@ using test::mixed_space;
 using test::noise;
 
 // A mixed and a uniform space, both of five variables with the labels used below.
-std::vector<Space> spaces() { return {mixed_space(), Space::uniform(Layout::sequence, {5}, 4)}; }
+std::vector<Space> spaces() { return {mixed_space(), Space::sequence(5, 4)}; }
 
 // Three items: some variables known, none, all.
 torch::Tensor some_marks() {

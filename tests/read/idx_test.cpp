@@ -41,7 +41,7 @@ torch::Tensor labels(const std::vector<std::vector<int64_t>>& rows) {
 
 TEST(Idx, BytesAboveHalfBecomeOne) {
   const auto data = Mnist().read();
-  EXPECT_EQ(data.space.shape(), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(data.space.item_shape(), (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(data.space.max_labels(), 2);
   EXPECT_TRUE(torch::equal(data.labels, labels({{0, 0, 1, 1, 0, 0}, {1, 1, 0, 0, 0, 1}})));
 }
@@ -53,7 +53,7 @@ TEST(Idx, TheThresholdIsTheUsers) {
 
 TEST(Idx, PaddingSurroundsTheImageWithZeros) {
   const auto data = Mnist().read("pad=1&limit=1");
-  EXPECT_EQ(data.space.shape(), (std::vector<int64_t>{4, 5}));
+  EXPECT_EQ(data.space.item_shape(), (std::vector<int64_t>{4, 5}));
   EXPECT_TRUE(torch::equal(data.labels, labels({{0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0}})));
 }
 

@@ -53,7 +53,7 @@ TEST(PngFolder, GreyValuesAreLabelsInTheOrderOfThePaths) {
   write_text(folder / "readme.txt", "no picture");
   const auto data = read(folder);
   EXPECT_EQ(data.space.max_labels(), 5);
-  EXPECT_EQ(data.space.shape(), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(data.space.item_shape(), (std::vector<int64_t>{1, 2}));
   EXPECT_TRUE(torch::equal(data.labels, bytes({0, 2, 1, 0, 4, 4}, 2)));
   EXPECT_FALSE(data.mirror);
   EXPECT_TRUE(read(folder, "flip=1").mirror);
@@ -127,10 +127,10 @@ TEST(PngFolder, ForAModelAStrayValueIsJudgedByItsLabels) {
   values[7] = 200;
   write_text(folder / "a.png", grey_png(values, 8, 8));
   const auto name = "png:" + folder.path().string();
-  const auto source = open_source_for(Space::uniform(Layout::image, {8, 8}, 201), name, "--data x");
+  const auto source = open_source_for(Space::image(8, 8, 201), name, "--data x");
   EXPECT_EQ(source->rows(0, 1)[0][7].item<int64_t>(), 200);
   EXPECT_TRUE(test::contains(input_error([&] {
-                               open_source_for(Space::uniform(Layout::image, {8, 8}, 5), name, "--data x");
+                               open_source_for(Space::image(8, 8, 5), name, "--data x");
                              }),
                              "a.png: row 0, column 7: label '200', which training never saw; it has 0 to 4"));
 }
@@ -213,7 +213,7 @@ TEST(Cityscapes, TheFolderIsReadAsItIsLaidOut) {
   EXPECT_EQ(data.space.max_labels(), 8);
   EXPECT_EQ(data.space.label_name(0, 5), "sky");
   EXPECT_TRUE(data.mirror);
-  EXPECT_EQ(read_cityscapes(parse_source_name(source)).space.shape(), (std::vector<int64_t>{128, 256}));
+  EXPECT_EQ(read_cityscapes(parse_source_name(source)).space.item_shape(), (std::vector<int64_t>{128, 256}));
   EXPECT_EQ(input_error([&] { read_cityscapes(parse_source_name(source + "?split=val")); }),
             (folder / "gtFine/val/bonn/bonn_0_gtFine_labelIds.png").string() +
                 ": row 0, column 0: value 34, a Cityscapes label id from 0 to 33 was expected");

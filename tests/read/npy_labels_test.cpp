@@ -29,12 +29,12 @@ std::string error_of(const std::string& bytes, const std::string& options = "") 
 
 TEST(NpyLabels, TwoAxesAreSequencesAndThreeImages) {
   const auto sequences = read(npy_bytes("'|u1'", "(2, 3)", std::string("\0\1\2\3\0\1", 6)));
-  EXPECT_EQ(sequences.space.layout(), Layout::sequence);
+  EXPECT_TRUE(sequences.space.is(PartKind::sequence));
   EXPECT_EQ(sequences.space.max_labels(), 4);
   EXPECT_EQ(sequences.labels.scalar_type(), torch::kUInt8);
   EXPECT_EQ(sequences.labels[1][0].item<int64_t>(), 3);
   const auto images = read(npy_bytes("'|b1'", "(1, 2, 3)", std::string("\0\1\1\0\0\1", 6)), "labels=5");
-  EXPECT_EQ(images.space.shape(), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(images.space.item_shape(), (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(images.space.max_labels(), 5);
   EXPECT_EQ(read(npy_bytes("'|u1'", "(2, 3)", std::string("\0\1\2\3\0\1", 6)), "limit=1").labels.size(0), 1);
 }

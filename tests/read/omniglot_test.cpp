@@ -29,7 +29,7 @@ TEST(Omniglot, StrokesAreOneInTheOrderOfTheNames) {
   write_zip(folder / "o.zip",
             {{"o/b.png", blank()}, {"o/a.png", half_inked()}, {"__MACOSX/o/c.png", "?"}, {"o/x", "?"}});
   const auto data = read(folder);
-  EXPECT_EQ(data.space.shape(), (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(data.space.item_shape(), (std::vector<int64_t>{2, 2}));
   EXPECT_TRUE(torch::equal(data.labels, bytes({1, 0, 1, 0, 0, 0, 0, 0}, 4)));
   EXPECT_TRUE(torch::equal(read(folder, "size=2&invert=1&limit=1").labels, bytes({0, 1, 0, 1}, 4)));
   EXPECT_TRUE(

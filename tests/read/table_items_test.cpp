@@ -232,7 +232,7 @@ TEST_F(TableForModel, IsWhatOpeningForASpaceGives) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), once + once);
   EXPECT_TRUE(torch::equal(source->rows(0, 1), torch::tensor({{2, 0}}, torch::kInt64)));
   EXPECT_TRUE(torch::equal(first, source->rows(0, 1)));
-  const Space image = Space::uniform(Layout::image, {1, 2}, 2);
+  const Space image = Space::image(1, 2, 2);
   EXPECT_EQ(input_error([&] { open_source_for(image, "csv:" + file(), "--data t"); }),
             "--data t: table of 3 variables with 1 labels each, expected image of 1x2 variables with 2 labels each");
 }

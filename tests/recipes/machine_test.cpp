@@ -19,8 +19,8 @@ std::vector<NetOutline> measured_networks() {
   NetOptions transformer;
   transformer.kind = "transformer";
   transformer.of<TransformerOptions>() = {.layers = 6, .width = 384, .heads = 6};
-  return {outline_net(Space::uniform(Layout::image, {32, 32}, 2), mnist),
-          outline_net(Space::uniform(Layout::image, {128, 256}, 8), cityscapes),
+  return {outline_net(Space::image(32, 32, 2), mnist),
+          outline_net(Space::image(128, 256, 8), cityscapes),
           outline_net(test::space_of(std::vector<int64_t>(256, 2)), transformer)};
 }
 

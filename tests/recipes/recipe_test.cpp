@@ -17,7 +17,7 @@ namespace segre::recipe_test {
 namespace {
 
 Space image(int64_t height, int64_t width, int64_t n_labels = 2) {
-  return Space::uniform(Layout::image, {height, width}, n_labels);
+  return Space::image(height, width, n_labels);
 }
 
 Space table(int64_t columns) {
@@ -51,20 +51,20 @@ TEST(Recipe, ImagesOfAnySizeGetAUnet) {
 TEST(Recipe, LargeImagesGetAUnet) { expect_works(image(128, 256, 8), "unet"); }
 
 TEST(Recipe, FewVariablesGetAMixture) {
-  for (const Space& space : {table(1), table(8), Space::uniform(Layout::sequence, {2}, 91)})
+  for (const Space& space : {table(1), table(8), Space::sequence(2, 91)})
     expect_works(space, "latent_class");
 }
 
 TEST(Recipe, TheOthersGetAResidualNetworkOnTheCpuAndATransformerOnAGpu) {
-  for (const Space& space : {table(9), table(300), Space::uniform(Layout::sequence, {64}, 27)}) {
+  for (const Space& space : {table(9), table(300), Space::sequence(64, 27)}) {
     expect_works(space, "residual");
     EXPECT_EQ(recipe_for(space, 1000, torch::kCUDA).net.kind, "transformer");
   }
 }
 
 TEST(Recipe, TooManyLabelsForDenseLayersGetATransformer) {
-  EXPECT_EQ(recipe_for(Space::uniform(Layout::sequence, {1000}, 101), 1000, torch::kCPU).net.kind, "transformer");
-  EXPECT_EQ(recipe_for(Space::uniform(Layout::sequence, {1000}, 100), 1000, torch::kCPU).net.kind, "residual");
+  EXPECT_EQ(recipe_for(Space::sequence(1000, 101), 1000, torch::kCPU).net.kind, "transformer");
+  EXPECT_EQ(recipe_for(Space::sequence(1000, 100), 1000, torch::kCPU).net.kind, "residual");
 }
 
 TEST(Recipe, FewRowsMeanMoreDropoutAndMoreHeldOut) {
@@ -203,8 +203,8 @@ TEST(PictureEvaluations, AreThoseOfImages) {
   Experiment e;
   e.watch.grid = 16;
   e.sample.steps = 19;
-  EXPECT_EQ(picture_evaluations(e, Space::uniform(Layout::image, {4, 4}, 2)), 320);
-  EXPECT_EQ(picture_evaluations(e, Space::uniform(Layout::sequence, {4}, 2)), 0);
+  EXPECT_EQ(picture_evaluations(e, Space::image(4, 4, 2)), 320);
+  EXPECT_EQ(picture_evaluations(e, Space::sequence(4, 2)), 0);
 }
 
 TEST(ComputeType, IsShortOnCudaForNetworksOfLargeProducts) {

@@ -19,7 +19,7 @@ namespace {
 using test::input_error;
 using test::numbered_rows;
 
-const Space kSpace = Space::uniform(Layout::image, {2, 3}, 5);
+const Space kSpace = Space::image(2, 3, 5);
 
 std::set<std::vector<int64_t>> rows_of(const torch::Tensor& labels) {
   std::set<std::vector<int64_t>> out;

@@ -16,7 +16,7 @@ using test::contains;
 using test::ScratchFolder;
 
 EvaluationData images() {
-  const Space space = Space::uniform(Layout::image, {3, 4}, 2);
+  const Space space = Space::image(3, 4, 2);
   const auto train = test::some_labels(space, 50, 1);
   return {space, test::some_labels(space, 30, 2), test::some_labels(space, 40, 3), train, 50, nullptr};
 }

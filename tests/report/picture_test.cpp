@@ -14,7 +14,7 @@ constexpr Rgb kWhite{255, 255, 255};
 Rgb pixel(const Picture& picture, int64_t y, int64_t x) { return picture.pixels[y * picture.width + x]; }
 
 TEST(Picture, TwoLabelsAreWhiteOnBlackAndEnlarged) {
-  const Space space = Space::uniform(Layout::image, {1, 2}, 2);
+  const Space space = Space::image(1, 2, 2);
   const Picture picture = draw_label_grid(space, torch::tensor({{0, 1}}, torch::kInt64), 1);
   // 16 times, with a gap of 8 around.
   ASSERT_EQ(picture.height, 16 + 2 * 8);
@@ -27,7 +27,7 @@ TEST(Picture, TwoLabelsAreWhiteOnBlackAndEnlarged) {
 }
 
 TEST(Picture, ImagesFollowEachOtherRowByRowAndTheLastRowMayBeShort) {
-  const Space space = Space::uniform(Layout::image, {2, 100}, 3);
+  const Space space = Space::image(2, 100, 3);
   const auto labels = torch::tensor({{0}, {1}, {2}}, torch::kInt64).expand({3, 200}).contiguous();
   const Picture picture = draw_label_grid(space, labels, 2);
   const auto colours = label_colours(space);
@@ -39,7 +39,7 @@ TEST(Picture, ImagesFollowEachOtherRowByRowAndTheLastRowMayBeShort) {
 }
 
 TEST(Picture, FramesGoAroundTheImagesAskedFor) {
-  const Space space = Space::uniform(Layout::image, {1, 1}, 2);
+  const Space space = Space::image(1, 1, 2);
   const auto labels = torch::zeros({4, 1}, torch::kInt64);
   const Picture plain = draw_label_grid(space, labels, 4);
   const Picture framed = draw_label_grid(space, labels, 4, 2);  // 16 times, gaps of 8
@@ -57,7 +57,7 @@ TEST(Picture, FramesGoAroundTheImagesAskedFor) {
 
 TEST(Picture, SmallImagesMakeAPictureAsWideAsAPage) {
   for (const int64_t side : {8, 28, 32, 64, 100}) {
-    const Space space = Space::uniform(Layout::image, {side, side}, 2);
+    const Space space = Space::image(side, side, 2);
     const Picture picture = draw_label_grid(space, torch::zeros({16, side * side}, torch::kInt64), 8);
     EXPECT_GE(picture.width, 500) << side;
     EXPECT_LE(picture.width, 1100) << side;
@@ -65,18 +65,18 @@ TEST(Picture, SmallImagesMakeAPictureAsWideAsAPage) {
 }
 
 TEST(Picture, ColoursOfManyLabelsDiffer) {
-  const auto colours = label_colours(Space::uniform(Layout::image, {1, 1}, 64));
+  const auto colours = label_colours(Space::image(1, 1, 64));
   EXPECT_EQ(std::set<Rgb>(colours.begin(), colours.end()).size(), 64U);
 }
 
 TEST(Picture, TheSpacesOwnColoursAreUsed) {
   const std::vector<Rgb> own{{1, 2, 3}, {4, 5, 6}};
-  EXPECT_EQ(label_colours(Space::uniform(Layout::image, {1, 1}, 2, {{}, own})), own);
+  EXPECT_EQ(label_colours(Space::image(1, 1, 2, {{}, own})), own);
 }
 
 TEST(Picture, LabelMapsAreReadBackAsLabels) {
   const test::ScratchFolder folder;
-  const Space space = Space::uniform(Layout::image, {2, 3}, 9);
+  const Space space = Space::image(2, 3, 9);
   const auto labels = torch::tensor({{0, 1, 2, 3, 4, 5}, {8, 7, 6, 5, 4, 3}}, torch::kInt64);
   write_label_maps(folder.path(), space, labels, 41);
   const PngImage second = read_png(folder / "000042.png");
@@ -92,7 +92,7 @@ TEST(Picture, WhatCannotBeDrawnIsRefused) {
                                draw_label_grid(table, torch::zeros({1, 5}, torch::kInt64), 1);
                              }),
                              "only images can be drawn"));
-  const Space image = Space::uniform(Layout::image, {100, 100}, 300);
+  const Space image = Space::image(100, 100, 300);
   EXPECT_TRUE(test::contains(test::input_error([&] {
                                write_label_maps(".", image, torch::zeros({1, 10'000}, torch::kInt64), 0);
                              }),

@@ -66,7 +66,7 @@ TEST(DataFingerprint, HowMissingValuesAreWrittenDoesNotMatter) {
 
 TEST(DataFingerprint, ColoursAndTheNameOfTheFileDoNotMatter) {
   Dataset coloured = test::stripes();
-  coloured.space = Space::uniform(Layout::image, {8, 8}, 2, {{}, {{0, 0, 0}, {255, 0, 0}}});
+  coloured.space = Space::image(8, 8, 2, {{}, {{0, 0, 0}, {255, 0, 0}}});
   EXPECT_EQ(of(coloured), of(test::stripes()));
   EXPECT_EQ(fingerprint_of(*make_dataset_source(two_rows()), "csv:elsewhere.csv?limit=2"), of(two_rows()));
 }

@@ -173,7 +173,7 @@ TEST(TrainRun, ImagesAreDrawnOnTheWayAndAtTheEnd) {
   for (const int64_t step : {8, 12}) EXPECT_TRUE(fs::exists(run.picture(step))) << step;  // every fourth validation
   EXPECT_FALSE(fs::exists(run.picture(4)));
   EXPECT_TRUE(fs::exists(run.path() / "tensorboard"));
-  EXPECT_EQ(load_run(run.path(), torch::kCPU).model.space().shape(), (std::vector<int64_t>{8, 8}));
+  EXPECT_EQ(load_run(run.path(), torch::kCPU).model.space().item_shape(), (std::vector<int64_t>{8, 8}));
 }
 
 TEST(TrainRun, EpochsBecomeSteps) {

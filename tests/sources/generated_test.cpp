@@ -107,7 +107,7 @@ TEST(Glyphs, EveryDigitHasItsOwnShape) {
 
 TEST(Glyphs, TheBorderIsEmptyAndPaddingAddsToIt) {
   const auto source = open("glyphs?pad=3");
-  EXPECT_EQ(source->space().shape(), (std::vector<int64_t>{34, 34}));
+  EXPECT_EQ(source->space().item_shape(), (std::vector<int64_t>{34, 34}));
   const auto images = source->rows(0, 200).view({200, 34, 34});
   EXPECT_EQ(images.slice(1, 0, 3).sum().item<int64_t>() + images.slice(2, 31, 34).sum().item<int64_t>(), 0);
   const auto inner = images.slice(1, 3, 31).slice(2, 3, 31).reshape({200, 28 * 28});
@@ -129,7 +129,7 @@ TEST(Streets, ItemsAreThoseOfTheLastRelease) { EXPECT_EQ(sum_of(open("streets")-
 
 TEST(Streets, TheLabelsAreTheCategoriesOfCityscapes) {
   const Space space = open("streets")->space();
-  EXPECT_EQ(space.shape(), (std::vector<int64_t>{64, 128}));
+  EXPECT_EQ(space.item_shape(), (std::vector<int64_t>{64, 128}));
   EXPECT_EQ(space.label_name(0, kVehicle), "vehicle");
   EXPECT_EQ(space.label_set().colours[kSky], (std::array<uint8_t, 3>{70, 130, 180}));
 }

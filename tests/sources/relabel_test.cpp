@@ -30,7 +30,7 @@ TEST(Relabel, MatchesTheLabelsOfATableByName) {
 }
 
 TEST(Relabel, LeavesEqualSpacesAlone) {
-  const Space image = Space::uniform(Layout::image, {1, 2}, 3);
+  const Space image = Space::image(1, 2, 3);
   const auto labels = torch::tensor({{2, 0}}, torch::kUInt8);
   EXPECT_TRUE(torch::equal(relabel(image, image, labels, "t"), labels));
 }
@@ -94,44 +94,44 @@ TEST(Relabel, OfManyKnownLabelsAFewAreListed) {
 }
 
 TEST(Relabel, NumbersOfImagesAndSequencesAreThemselvesHoweverManyThereAre) {
-  const Space space = Space::uniform(Layout::image, {1, 2}, 3);
+  const Space space = Space::image(1, 2, 3);
   const auto labels = torch::tensor({{1, 0}, {0, 2}}, torch::kUInt8);
   // More labels in the file, but none of the additional ones occurs; then fewer.
   for (const int64_t c : {3, 5, 300}) {
-    const Space from = Space::uniform(Layout::image, {1, 2}, c);
+    const Space from = Space::image(1, 2, c);
     const auto found = relabel(space, from, labels.to(label_type(from)), "t");
     EXPECT_TRUE(torch::equal(found, labels)) << c;
   }
   const auto few = torch::tensor({{1, 0}}, torch::kUInt8);
-  EXPECT_TRUE(torch::equal(relabel(space, Space::uniform(Layout::image, {1, 2}, 2), few, "t"), few));
+  EXPECT_TRUE(torch::equal(relabel(space, Space::image(1, 2, 2), few, "t"), few));
 }
 
 TEST(Relabel, ANumberThatTrainingNeverSawIsNamedWithItsPlace) {
   const auto labels = torch::tensor({{0, 1, 2, 1, 0, 1}, {0, 1, 2, 1, 4, 3}}, torch::kUInt8);
   EXPECT_EQ(input_error([&] {
-              relabel(Space::uniform(Layout::image, {2, 3}, 3), Space::uniform(Layout::image, {2, 3}, 5), labels, "t");
+              relabel(Space::image(2, 3, 3), Space::image(2, 3, 5), labels, "t");
             }),
             concat("t: item 1: row 1, column 1: label '4', which training never saw; it has 0 to 2", kDeclareNumber));
   EXPECT_EQ(input_error([&] {
-              relabel(Space::uniform(Layout::sequence, {6}, 2), Space::uniform(Layout::sequence, {6}, 5), labels, "t");
+              relabel(Space::sequence(6, 2), Space::sequence(6, 5), labels, "t");
             }),
             concat("t: item 0: position 2: label '2', which training never saw; it has 0 to 1", kDeclareNumber));
 }
 
 TEST(Relabel, NamedLabelSetsAreMatchedByName) {
-  const Space space = Space::uniform(Layout::image, {1, 3}, 4, {{"0", "1", "2", "ignore"}, {}});
-  const Space from = Space::uniform(Layout::image, {1, 3}, 3, {{"0", "1", "ignore"}, {}});
+  const Space space = Space::image(1, 3, 4, {{"0", "1", "2", "ignore"}, {}});
+  const Space from = Space::image(1, 3, 3, {{"0", "1", "ignore"}, {}});
   EXPECT_TRUE(torch::equal(relabel(space, from, torch::tensor({{2, 1, 0}}, torch::kUInt8), "t"),
                            torch::tensor({{3, 1, 0}}, torch::kUInt8)));
   // Labels without names go by their numbers: 3 is not "ignore".
-  const Space numbers = Space::uniform(Layout::image, {1, 3}, 4);
+  const Space numbers = Space::image(1, 3, 4);
   EXPECT_EQ(relabel(space, numbers, torch::tensor({{2, 1, 0}}, torch::kUInt8), "t")[0][0].item<int64_t>(), 2);
   EXPECT_EQ(input_error([&] {
               relabel(space, numbers, torch::tensor({{2, 3, 0}}, torch::kUInt8), "t");
             }),
             concat("t: item 0: row 0, column 1: label '3', which training never saw; it has 0, 1, 2, ignore",
                    kDeclareNumber));
-  const Space other = Space::uniform(Layout::image, {1, 3}, 2, {{"road", "sky"}, {}});
+  const Space other = Space::image(1, 3, 2, {{"road", "sky"}, {}});
   EXPECT_TRUE(test::contains(input_error([&] {
                                relabel(space, other, torch::zeros({1, 3}, torch::kInt64), "t");
                              }),
@@ -139,8 +139,8 @@ TEST(Relabel, NamedLabelSetsAreMatchedByName) {
 }
 
 TEST(Relabel, NumbersMeetNamesByTheirOrder) {
-  const Space space = Space::uniform(Layout::image, {1, 3}, 2, {{"road", "sky"}, {}});
-  const Space numbers = Space::uniform(Layout::image, {1, 3}, 4);
+  const Space space = Space::image(1, 3, 2, {{"road", "sky"}, {}});
+  const Space numbers = Space::image(1, 3, 4);
   const auto few = torch::tensor({{1, 0, 1}}, torch::kUInt8);
   EXPECT_TRUE(torch::equal(relabel(space, numbers, few, "t"), few));
   EXPECT_EQ(
@@ -151,10 +151,10 @@ TEST(Relabel, NumbersMeetNamesByTheirOrder) {
 }
 
 TEST(Relabel, RefusesAnotherShape) {
-  const Space image = Space::uniform(Layout::image, {2, 2}, 2);
+  const Space image = Space::image(2, 2, 2);
   const auto labels = torch::zeros({1, 4}, torch::kInt64);
   for (const Space& from :
-       {Space::uniform(Layout::image, {1, 4}, 2), Space::uniform(Layout::sequence, {4}, 2), test::binary_space(4)}) {
+       {Space::image(1, 4, 2), Space::sequence(4, 2), test::binary_space(4)}) {
     const std::string message = input_error([&] { relabel(image, from, labels, "t"); });
     EXPECT_TRUE(message.starts_with("t: " + from.describe() + ", expected " + image.describe())) << message;
   }
@@ -219,7 +219,7 @@ TEST(RelabelledSource, EndlessSourcesAreRelabelledAsTheirItemsCome) {
   std::shared_ptr<DataSource> streets = open_source("streets");
   LabelSet turned = streets->space().label_set();
   std::reverse(turned.names.begin(), turned.names.end());
-  const Space space = Space::uniform(Layout::image, streets->space().shape(), 8, turned);
+  const Space space = Space::image(streets->space().item_shape()[0], streets->space().item_shape()[1], 8, turned);
   const auto source = relabel(space, streets, "t");
   EXPECT_EQ(source->n_items(), 0);
   EXPECT_TRUE(torch::equal(source->rows(3, 2), 7 - streets->rows(3, 2)));
@@ -231,7 +231,7 @@ TEST(RelabelledSource, EndlessSourcesAreRelabelledAsTheirItemsCome) {
 TEST(FirstItems, NameFileItemAndPlaceOfAStrangeLabel) {
   const ScratchFolder folder;
   const auto npy = opened(folder, "npy", test::npy_bytes("'|u1'", "(2, 1, 3)", std::string("\0\1\0\1\0\2", 6)));
-  const Space space = Space::uniform(Layout::image, {1, 3}, 2);
+  const Space space = Space::image(1, 3, 2);
   EXPECT_EQ(input_error([&] { first_items(space, *npy, 0, "--data t"); }),
             concat((folder / "t").string(),
                    ": item 1: row 0, column 2: label '2', which training never saw; it has 0 to 1", kDeclareNumber));
@@ -248,7 +248,7 @@ TEST(FirstItems, AreAsManyAsAskedForOrThere) {
   EXPECT_EQ(first_items(endless->space(), *endless, 7, "t").sizes(), (std::vector<int64_t>{7, 2}));
   EXPECT_EQ(input_error([&] { first_items(endless->space(), *endless, 0, "t"); }),
             "t: is endless; give the number of items");
-  const Space space = Space::uniform(Layout::sequence, {2}, 3);
+  const Space space = Space::sequence(2, 3);
   const auto few = make_dataset_source({space, torch::tensor({{0, 1}, {2, 2}}, torch::kUInt8)});
   EXPECT_EQ(first_items(space, *few, 0, "t").size(0), 2);
   EXPECT_EQ(first_items(space, *few, 9, "t").size(0), 2);
@@ -262,10 +262,10 @@ TEST(Relabel, MappedLabelsAreLikeThoseInMemory) {
     EXPECT_TRUE(torch::equal(relabel(space, from, test::mapped(labels), "t"), relabel(space, from, labels, "t")));
   const auto same = test::mapped(labels);
   EXPECT_EQ(relabel(from, from, same, "t").data_ptr(), same.data_ptr()) << "no copy of labels that stay";
-  const Space image = Space::uniform(Layout::image, {1, 2}, 4, {{"a", "b", "c", "d"}, {}});
-  const Space other = Space::uniform(Layout::image, {1, 2}, 3, {{"c", "a", "b"}, {}});
+  const Space image = Space::image(1, 2, 4, {{"a", "b", "c", "d"}, {}});
+  const Space other = Space::image(1, 2, 3, {{"c", "a", "b"}, {}});
   EXPECT_TRUE(torch::equal(relabel(image, other, same, "t"), relabel(image, other, labels, "t")));
-  const Space fewer = Space::uniform(Layout::image, {1, 2}, 2, {{"a", "b"}, {}});
+  const Space fewer = Space::image(1, 2, 2, {{"a", "b"}, {}});
   EXPECT_EQ(input_error([&] { relabel(fewer, other, same, "t"); }),
             input_error([&] { relabel(fewer, other, labels, "t"); }));
 }

@@ -13,7 +13,7 @@ using test::values_of;
 
 // A mixed space, a uniform one, and one with variables that have a single label.
 std::vector<Space> spaces() {
-  return {mixed_space(), Space::uniform(Layout::image, {2, 3}, 4), test::space_of({1, 3, 1, 2})};
+  return {mixed_space(), Space::image(2, 3, 4), test::space_of({1, 3, 1, 2})};
 }
 
 TEST(Blocks, MapSeesEachVariableOnceAndPutsItBack) {

@@ -33,7 +33,7 @@ TEST(CheckIntegerLabels, EveryIntegerTypeIsReadAsItIs) {
 }
 
 TEST(CheckIntegerLabels, MoreLabelsThanTheTypeHoldsAreNoTrouble) {
-  const Space space = Space::uniform(Layout::sequence, {2}, 40'000);
+  const Space space = Space::sequence(2, 40'000);
   EXPECT_EQ(refusal(space, torch::full({1, 2}, 255, torch::kUInt8)), "");
   EXPECT_EQ(refusal(space, torch::full({1, 2}, 127, torch::kInt8)), "");
   EXPECT_EQ(refusal(space, torch::full({1, 2}, 32'767, torch::kInt16)), "");
@@ -60,7 +60,7 @@ TEST(CheckIntegerLabels, UnknownLabelsPassWhereTheyAreAllowed) {
   // The least and the largest number of a type stay what they are.
   EXPECT_EQ(refused(torch::full({1, 5}, -128, torch::kInt8)),
             "item 0, variable a: label -128 where 0 to 1 was expected");
-  const Space wide = Space::uniform(Layout::sequence, {2}, 40'000);
+  const Space wide = Space::sequence(2, 40'000);
   EXPECT_EQ(input_error([&] {
               check_integer_labels(wide, torch::full({1, 2}, 127, torch::kInt8), Unknowns::allow);
             }),

@@ -13,13 +13,13 @@ using test::mixed_space;
 using test::thread_seconds;
 
 TEST(Space, UniformCountsItsVariablesAndCoordinates) {
-  const Space image = Space::uniform(Layout::image, {4, 6}, 8);
+  const Space image = Space::image(4, 6, 8);
   EXPECT_EQ(image.n_variables(), 24);
   EXPECT_EQ(image.n_coordinates(), 192);
   EXPECT_EQ(image.n_dims(), 24 * 7);
   EXPECT_EQ(image.offset(5), 40);
   EXPECT_EQ(image.n_labels(23), 8);
-  EXPECT_EQ(image.shape(), (std::vector<int64_t>{4, 6}));
+  EXPECT_EQ(image.item_shape(), (std::vector<int64_t>{4, 6}));
   EXPECT_TRUE(image.is_uniform());
 }
 
@@ -39,21 +39,21 @@ TEST(Space, TableCountsMixedLabels) {
 TEST(Space, ATableOfEqualCountsIsUniform) {
   const Space space = Space::table({{"a", 4, {}}, {"b", 4, {}}});
   EXPECT_TRUE(space.is_uniform());
-  EXPECT_EQ(space.layout(), Layout::table);
+  EXPECT_TRUE(space.is(PartKind::columns));
   EXPECT_EQ(space.offset(1), 4);
   EXPECT_EQ(space.variable_name(1), "b");
 }
 
 TEST(Space, RefusesWhatIsNoSpaceAndSaysWhy) {
-  const auto uniform = [](Layout layout, std::vector<int64_t> shape, int64_t c) {
-    return input_error([&] { Space::uniform(layout, shape, c); });
+  const auto uniform = [](PartKind kind, std::vector<int64_t> shape, int64_t c) {
+    return input_error([&] { Space::of_parts({{.kind = kind, .shape = shape, .n_labels = c}}); });
   };
-  EXPECT_EQ(uniform(Layout::image, {4}, 2), "a space of layout image has 2 axes, not 1");
-  EXPECT_EQ(uniform(Layout::sequence, {4, 4}, 2), "a space of layout sequence has 1 axes, not 2");
-  EXPECT_EQ(uniform(Layout::sequence, {0}, 2), "a space needs at least one variable along each axis, found 0");
-  EXPECT_EQ(uniform(Layout::image, {3, -1}, 2), "a space needs at least one variable along each axis, found -1");
-  EXPECT_EQ(uniform(Layout::sequence, {3}, 0), "a variable has 1 to 65536 labels, found 0");
-  EXPECT_EQ(uniform(Layout::sequence, {3}, 65'537), "a variable has 1 to 65536 labels, found 65537");
+  EXPECT_EQ(uniform(PartKind::image, {4}, 2), "a space of layout image has 2 axes, not 1");
+  EXPECT_EQ(uniform(PartKind::sequence, {4, 4}, 2), "a space of layout sequence has 1 axes, not 2");
+  EXPECT_EQ(uniform(PartKind::sequence, {0}, 2), "a space needs at least one variable along each axis, found 0");
+  EXPECT_EQ(uniform(PartKind::image, {3, -1}, 2), "a space needs at least one variable along each axis, found -1");
+  EXPECT_EQ(uniform(PartKind::sequence, {3}, 0), "a variable has 1 to 65536 labels, found 0");
+  EXPECT_EQ(uniform(PartKind::sequence, {3}, 65'537), "a variable has 1 to 65536 labels, found 65537");
   EXPECT_EQ(input_error([] { Space::table({}); }), "a table needs at least one variable");
   EXPECT_EQ(input_error([] {
               Space::table({{"age", 0, {}}});
@@ -74,7 +74,7 @@ TEST(Space, ANameStandsForOneThing) {
             "two variables are named 'a'");
   EXPECT_EQ(input_error([] { Space::table({{"x2", 2, {}}, {"", 2, {}}}); }), "two variables are named 'x2'");
   EXPECT_EQ(input_error([] {
-              Space::uniform(Layout::image, {1, 1}, 2, {{"x", "x"}, {}});
+              Space::image(1, 1, 2, {{"x", "x"}, {}});
             }),
             "two labels are named 'x'");
   auto json = Space::table({{"a", 2, {"x", "y"}}}).to_json();
@@ -102,7 +102,7 @@ TEST(Space, BlocksGroupVariablesByCountAscending) {
     EXPECT_GT(block.n_labels, largest);
     largest = block.n_labels;
   }
-  EXPECT_EQ(Space::uniform(Layout::sequence, {9}, 4).blocks(torch::kCPU).size(), 1u);
+  EXPECT_EQ(Space::sequence(9, 4).blocks(torch::kCPU).size(), 1u);
 }
 
 TEST(Space, LabelingsAreListedWithTheLastVariableFastest) {
@@ -121,8 +121,8 @@ TEST(Space, NumberOfLabelingsStopsAtTheLimit) {
   EXPECT_EQ(space.n_labelings(630), 630);
   EXPECT_EQ(space.n_labelings(629), 630);  // limit + 1
   EXPECT_EQ(space.n_labelings(100), 101);
-  EXPECT_EQ(Space::uniform(Layout::sequence, {1'000'000}, 91).n_labelings(1 << 22), (1 << 22) + 1);
-  EXPECT_EQ(Space::uniform(Layout::sequence, {1'000'000}, 1).n_labelings(10), 1);
+  EXPECT_EQ(Space::sequence(1'000'000, 91).n_labelings(1 << 22), (1 << 22) + 1);
+  EXPECT_EQ(Space::sequence(1'000'000, 1).n_labelings(10), 1);
   EXPECT_EQ(input_error([&] { enumerate_labelings(space, 100); }),
             "the table of 5 variables with 2 to 7 labels has more than 100 labelings: too many to list one by one");
 }
@@ -146,7 +146,7 @@ TEST(Space, CheckLabelsNamesItemVariableAndLabel) {
 }
 
 TEST(Space, CheckingLabelsOfAMillionVariablesIsQuick) {
-  const Space space = Space::uniform(Layout::image, {1000, 1000}, 2);
+  const Space space = Space::image(1000, 1000, 2);
   auto labels = torch::zeros({1, 1'000'000}, torch::kInt64);
   const double start = thread_seconds();
   EXPECT_NO_THROW(check_labels(space, labels));
@@ -156,14 +156,70 @@ TEST(Space, CheckingLabelsOfAMillionVariablesIsQuick) {
             "item 0, variable x1000000: label 2 where 0 to 1 was expected");
 }
 
+TEST(Space, PartsLieEndToEnd) {
+  const Space space = test::image_with_class();
+  EXPECT_EQ(space.n_variables(), 7);
+  EXPECT_EQ(space.n_coordinates(), 15);
+  EXPECT_EQ(space.n_dims(), 8);
+  EXPECT_FALSE(space.is_uniform());
+  EXPECT_FALSE(space.is(PartKind::image));
+  EXPECT_EQ(space.item_shape(), (std::vector<int64_t>{7}));
+  EXPECT_EQ(space.offset(6), 12);
+  EXPECT_EQ(space.n_labels(6), 3);
+  EXPECT_EQ(space.image_part()->width(), 3);
+  EXPECT_EQ(space.part_of(5).name, "image");
+  EXPECT_EQ(space.part_of(6).name, "labels");
+  EXPECT_EQ(space.part_of(6).first, 6);
+  EXPECT_EQ(space.variable_name(5), "image.x6");
+  EXPECT_EQ(space.variable_name(6), "class");
+  EXPECT_EQ(space.label_name(0, 1), "1");
+  EXPECT_EQ(space.label_name(6, 2), "ring");
+  EXPECT_EQ(space.describe(),
+            "image: image of 2x3 variables with 2 labels each; labels: table of 1 variables with 3 labels each");
+  const auto labels = torch::arange(14, torch::kInt64).view({2, 7});
+  EXPECT_TRUE(torch::equal(space.labels_of(space.parts()[1], labels), labels.slice(1, 6)));
+  const Space image = space.alone(space.parts()[0]);
+  EXPECT_TRUE(image.is(PartKind::image));
+  EXPECT_EQ(image.n_coordinates(), 12);
+}
+
+TEST(Space, SeveralPartsNeedDifferentNames) {
+  const auto two = [](const char* first, const char* second) {
+    return input_error([&] {
+      Space::of_parts({{.kind = PartKind::sequence, .name = first, .shape = {2}, .n_labels = 2},
+                       {.kind = PartKind::sequence, .name = second, .shape = {2}, .n_labels = 2}});
+    });
+  };
+  EXPECT_EQ(two("a", "b"), "");
+  EXPECT_EQ(two("a", "a"), "two parts are named 'a'");
+  EXPECT_EQ(two("a", ""), "a part of a space with several parts needs a name");
+  EXPECT_EQ(input_error([] { Space::of_parts({}); }), "a space needs at least one part");
+}
+
+TEST(Space, AColumnMayBeSeveralVariables) {
+  Variable coarse{"age coarse", 8, {}};
+  Variable fine{"age fine", 4, {}};
+  coarse.column = fine.column = "age";
+  const Space space = Space::table({{"sex", 2, {}}, coarse, fine, {"smoker", 2, {}}});
+  for (const Space& same : {space, Space::from_json(nlohmann::json::parse(space.to_json().dump()))}) {
+    const auto columns = same.columns();
+    ASSERT_EQ(columns.size(), 3u);
+    EXPECT_EQ(columns[0].name, "sex");
+    EXPECT_EQ(columns[1].name, "age");
+    EXPECT_EQ(columns[1].first, 1);
+    EXPECT_EQ(columns[1].n_variables, 2);
+    EXPECT_EQ(columns[2].first, 3);
+    EXPECT_EQ(same.variable_name(2), "age fine");
+  }
+}
+
 TEST(Space, JsonRoundTripKeepsEverything) {
-  const Space spaces[] = {Space::uniform(Layout::sequence, {7}, 3), Space::uniform(Layout::image, {4, 6}, 8),
+  const Space spaces[] = {Space::sequence(7, 3), Space::image(4, 6, 8), test::image_with_class(),
                           mixed_space(), Space::table({{"sex", 2, {"f", "m"}}, {"", 3, {}}}),
                           Space::table({{"p", 4, {}}, {"q", 4, {"a", "b", "c", "d"}}})};
   for (const Space& space : spaces) {
     const Space back = Space::from_json(nlohmann::json::parse(space.to_json().dump()));
-    EXPECT_EQ(back.layout(), space.layout());
-    EXPECT_EQ(back.shape(), space.shape());
+    EXPECT_TRUE(back.is_arranged_like(space));
     ASSERT_EQ(back.n_coordinates(), space.n_coordinates());
     EXPECT_TRUE(torch::equal(back.offsets(), space.offsets()));
     for (int64_t i = 0; i < space.n_variables(); ++i) {
@@ -184,7 +240,7 @@ TEST(Space, BinsSayWhatLabelsStandFor) {
   ASSERT_NE(back.bins(0), nullptr);
   EXPECT_EQ(back.bins(0)->edges, ages.edges);
   EXPECT_EQ(back.bins(1), nullptr);
-  EXPECT_EQ(Space::uniform(Layout::image, {2, 2}, 2).bins(3), nullptr);
+  EXPECT_EQ(Space::image(2, 2, 2).bins(3), nullptr);
   EXPECT_EQ(input_error([&] { Space::table({{"age", 4, {}, ages}}); }), "variable age: 2 bins for 4 labels");
 }
 
@@ -197,14 +253,14 @@ TEST(Space, CopiesShareTheirContents) {
 
 TEST(Space, ALabelSetNamesAndColoursTheLabelsOfAllVariables) {
   const LabelSet set{{"road", "sky"}, {{1, 2, 3}, {255, 0, 7}}};
-  const Space space = Space::uniform(Layout::image, {128, 256}, 2, set);
+  const Space space = Space::image(128, 256, 2, set);
   EXPECT_EQ(space.label_name(30'000, 1), "sky");
   const Space back = Space::from_json(nlohmann::json::parse(space.to_json().dump()));
   EXPECT_EQ(back.label_set().names, set.names);
   EXPECT_EQ(back.label_set().colours, set.colours);
   EXPECT_LT(space.to_json().dump().size(), 200u) << "once, not per pixel";
   EXPECT_EQ(input_error([&] {
-              Space::uniform(Layout::image, {2, 2}, 3, set);
+              Space::image(2, 2, 3, set);
             }),
             "a label set of 2 names or colours for 3 labels");
 }
@@ -220,13 +276,13 @@ TEST(Space, WithoutALabelSetLabelsAreNumbersAsInOldCheckpoints) {
 
 TEST(Space, DescribesItself) {
   EXPECT_EQ(mixed_space().describe(), "table of 5 variables with 2 to 7 labels");
-  EXPECT_EQ(Space::uniform(Layout::image, {32, 48}, 2).describe(), "image of 32x48 variables with 2 labels each");
-  EXPECT_EQ(Space::uniform(Layout::sequence, {9}, 5).describe(), "sequence of 9 variables with 5 labels each");
+  EXPECT_EQ(Space::image(32, 48, 2).describe(), "image of 32x48 variables with 2 labels each");
+  EXPECT_EQ(Space::sequence(9, 5).describe(), "sequence of 9 variables with 5 labels each");
 }
 
 TEST(Space, HugeSpacesAreMadeAndDescribedAtOnce) {
   const double start = thread_seconds();
-  const Space many = Space::uniform(Layout::image, {1000, 1000}, 256);
+  const Space many = Space::image(1000, 1000, 256);
   const Space deep = Space::table({{"word", kMaxLabels, {}}, {"next", kMaxLabels, {}}, {"flag", 2, {}}});
   EXPECT_EQ(many.n_coordinates(), 256'000'000);
   EXPECT_EQ(many.offset(999'999), 255'999'744);
@@ -238,8 +294,8 @@ TEST(Space, HugeSpacesAreMadeAndDescribedAtOnce) {
 }
 
 TEST(Space, MoreCoordinatesThanAnyMemoryHoldsAreRefused) {
-  const auto error = [](std::vector<int64_t> shape, int64_t c) {
-    return input_error([&] { Space::uniform(Layout::image, std::move(shape), c); });
+  const auto error = [](const std::vector<int64_t>& shape, int64_t c) {
+    return input_error([&] { Space::image(shape[0], shape[1], c); });
   };
   EXPECT_EQ(error({4294967296, 4294967296}, 2),
             "a space of shape [4294967296, 4294967296] with 2 labels each, at most 4294967296 variables times labels "
@@ -247,7 +303,7 @@ TEST(Space, MoreCoordinatesThanAnyMemoryHoldsAreRefused) {
   EXPECT_NE(error({65'536, 65'536}, 2), "");
   EXPECT_NE(error({INT64_MAX, INT64_MAX}, 65'536), "");
   EXPECT_NE(error({INT64_MAX, 1}, 1), "");
-  EXPECT_EQ(Space::uniform(Layout::image, {65'536, 65'536}, 1).n_coordinates(), kMaxCoordinates);
+  EXPECT_EQ(Space::image(65'536, 65'536, 1).n_coordinates(), kMaxCoordinates);
   const std::vector<Variable> many(65'537, Variable{"", kMaxLabels, {}});
   EXPECT_EQ(input_error([&] { Space::table(many); }),
             "a table of 65537 variables has more than 4294967296 labels in total");

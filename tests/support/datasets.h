@@ -22,7 +22,7 @@ inline Dataset numbered_rows(const Space& space, int64_t N) {
 
 /// Four images of 8x8 binary pixels, sixteen times each: upright stripes two pixels wide at four places.
 inline Dataset stripes(bool mirror = false) {
-  const Space space = Space::uniform(Layout::image, {8, 8}, 2);
+  const Space space = Space::image(8, 8, 2);
   const auto column = torch::arange(8);
   auto labels = torch::empty({64, 8, 8}, torch::kInt64);
   for (int64_t r = 0; r < 64; ++r) labels[r] = ((column + r % 4).div(2, "floor") % 2).unsqueeze(0).expand({8, 8});

@@ -14,7 +14,12 @@ torch::Tensor noise(at::IntArrayRef shape, uint64_t seed, torch::TensorOptions o
 
 Space mixed_space() { return Space::table({{"a", 2, {}}, {"b", 3, {}}, {"c", 5, {}}, {"d", 3, {}}, {"e", 7, {}}}); }
 
-Space binary_space(int64_t n) { return Space::uniform(Layout::sequence, {n}, 2); }
+Space image_with_class() {
+  return Space::of_parts({{.kind = PartKind::image, .name = "image", .shape = {2, 3}, .n_labels = 2},
+                          {.kind = PartKind::columns, .name = "labels", .columns = {{"class", 3, {"bar", "dot", "ring"}}}}});
+}
+
+Space binary_space(int64_t n) { return Space::sequence(n, 2); }
 
 JointTable random_joint(const Space& space, uint64_t seed) {
   const auto labelings = enumerate_labelings(space);

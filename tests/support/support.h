@@ -19,6 +19,8 @@ torch::Tensor noise(at::IntArrayRef shape, uint64_t seed = 1, torch::TensorOptio
 
 /// A space with 2, 3, 5, 3 and 7 labels: mixed, with a repeated count.
 Space mixed_space();
+/// Two parts: an image of 2 x 3 pixels with 2 labels, and a column "class" with 3.
+Space image_with_class();
 /// n binary variables.
 Space binary_space(int64_t n);
 

@@ -66,7 +66,7 @@ TEST(Rows, ComeBack) {
   const auto drawn = rows_of(weather(), items_of(weather(), rows).labels, BinValues{random});
   EXPECT_GE(drawn[0]["heat"].get<double>(), 10.0);
   EXPECT_LE(drawn[0]["heat"].get<double>(), 20.0);
-  const Space image = Space::uniform(Layout::image, {2, 3}, 4, {{"sky", "sea", "sand", "rock"}, {}});
+  const Space image = Space::image(2, 3, 4, {{"sky", "sea", "sand", "rock"}, {}});
   const auto pictures = Json::parse("[[[0,1,2],[3,null,0]],[[1,1,1],[2,2,2]]]");
   EXPECT_EQ(rows_of(image, items_of(image, pictures).labels), pictures);
   const auto named = Json::parse(R"json([[["sky","sea","sand"],["rock",null,"sky"]]])json");
@@ -82,7 +82,7 @@ TEST(Rows, MessagesNameTheRowAndWhatWasExpected) {
             "rows: row 0: column sky holds array, a text, a number, true, false or null was expected");
   EXPECT_TRUE(test::contains(message(R"json([{"sky": "hail"}])json"), "column sky has the label 'hail'"));
   EXPECT_TRUE(test::contains(message(R"json([{"heat": "warm"}])json"), "column heat is 'warm', a number was expected"));
-  const Space sequence = Space::uniform(Layout::sequence, {3}, 4);
+  const Space sequence = Space::sequence(3, 4);
   const auto of_sequence = [&](const std::string& rows) {
     return test::input_error([&] { items_of(sequence, Json::parse(rows)); });
   };

@@ -18,7 +18,7 @@ struct Reduced {
   Adam adam;
 
   explicit Reduced(uint64_t seed, const AdamOptions& options = {})
-      : field(Space::uniform(Layout::image, {4, 4}, 2), tiny(), seed), adam(field.parameters(), options) {
+      : field(Space::image(4, 4, 2), tiny(), seed), adam(field.parameters(), options) {
     field.reduce_precision(torch::kBFloat16);
   }
   static UNetOptions tiny() {
@@ -51,7 +51,7 @@ void expect_rounded_copies(const Reduced& network) {
 
 TEST(AdamPrecision, ShortenedParametersFollowWeightsInFloat32) {
   Reduced network(1);
-  const UNetField start(Space::uniform(Layout::image, {4, 4}, 2), Reduced::tiny(), 1);
+  const UNetField start(Space::image(4, 4, 2), Reduced::tiny(), 1);
   NamedList copies;
   for (const auto& [name, parameter] : start.parameters()) copies.emplace_back(name, parameter);
   Adam full(copies, {});

@@ -109,7 +109,7 @@ TEST(TrainingHoles, TheMostUncertainAreDrawnFirst) {
 // which out of 1000 each are never the same in two items by chance.
 TEST(TrainingHoles, EveryItemOfABatchHasItsOwnNumbers) {
   const test::Threads one_thread(1);
-  const Space space = Space::uniform(Layout::sequence, {40}, 1000);
+  const Space space = Space::sequence(40, 1000);
   const auto field = std::make_shared<Listener>(space);
   const Model model(space, make_e_geodesic(0.01), Form::evidence, field);
   const auto source = make_dataset_source(
