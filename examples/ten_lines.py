@@ -14,7 +14,7 @@ model = segre.fit(df, max_time="30s", without=["visit"], bins=bins)
 print(model.sample(1000))  # new rows, in the columns and types of df
 print(model.log_prob(new).mean())  # nats, a lower bound; .std_error has the error of each row's estimate
 print(model.complete(new, draws=5))  # the gaps filled in, five times
-odd = model.outliers(new)  # high is odd; .details says why
+odd = model.outliers(new)  # high is odd; .details has the reasons
 print(new.assign(score=odd, pair=odd.details["pair"]).nlargest(3, "score")[["score", "pair"]])
 model.save("clinic")  # the files of the command line
 print(segre.load("clinic").sample(3, given={"complaint": "cough", "smoker": "yes"}))
