@@ -47,8 +47,8 @@
 #include "segre/sources/relabel.h"
 #include "segre/sources/source_kinds.h"
 
-// gives: the geometry (project, lift, replicator, Segre map); State (v, t and what is known besides); Path (a_t, s_t) and its
-// kinds, PathSample (v_t and its velocity), decision_time
+// gives: the geometry (project, lift, replicator, Segre map); State (v, t and what is known besides); Path (a_t, s_t)
+// and its kinds, PathSample (v_t and its velocity), decision_time
 #include "segre/path/e_geodesic.h"
 #include "segre/path/formula_path.h"
 #include "segre/path/path.h"
