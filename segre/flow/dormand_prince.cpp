@@ -3,7 +3,6 @@
 
 #include "segre/core/captured.h"
 #include "segre/core/deadline.h"
-#include "segre/flow/flow_plan.h"
 #include "segre/flow/sampler_kinds.h"
 #include "segre/flow/state_blocks.h"
 #include "segre/space/blocks.h"

@@ -1,4 +1,3 @@
-#include "segre/flow/flow_plan.h"
 #include "segre/flow/sampler_kinds.h"
 
 namespace segre {

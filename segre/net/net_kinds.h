@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "segre/config/option_set.h"
+#include "segre/config/kinds.h"
 #include "segre/config/schema.h"
 #include "segre/net/field.h"
 

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "segre/config/option_set.h"
+#include "segre/config/kinds.h"
 #include "segre/config/schema.h"
 #include "segre/path/path.h"
 

@@ -122,7 +122,7 @@ Json of(const Metric& metric) {
           {"note", text_or_null(metric.note)}};
 }
 
-Json of(const ScoreResult& score) {
+Json of(const Separation& score) {
   return {{"key", score.key},
           {"name", score.name},
           {"family", family_name(score.family)},
@@ -131,11 +131,11 @@ Json of(const ScoreResult& score) {
           {"lead", of(score.lead)}};
 }
 
-Json of(const ScoredItems& items) {
+Json of(const ExaminedItems& items) {
   Json rows = Json::array();
   for (int64_t k = 0; k < items.nats.numel(); ++k) {
     Json scores = Json::object();
-    for (const Score& score : items.scores) scores[score.key] = number_at(score.values, k);
+    for (const OutsideScore& score : items.scores) scores[score.key] = number_at(score.values, k);
     rows.push_back({{"item", items.numbers[k].item<int64_t>()},
                     {"nats", number_at(items.nats, k)},
                     {"std_error", number_at(items.std_error, k)},
@@ -303,7 +303,7 @@ Json to_json(const RunEvaluation& result) {
 
 Json to_json(const OutsideReport& result) {
   Json scores = Json::array();
-  for (const ScoreResult& score : result.results) scores.push_back(of(score));
+  for (const Separation& score : result.results) scores.push_back(of(score));
   return {{"bound", result.bound}, {"recommended", result.how_recommended}, {"verdict", verdict(result.results)},
           {"scores", scores},      {"inside", of(result.inside)},           {"outside", of(result.outside)},
           {"notes", result.notes}};

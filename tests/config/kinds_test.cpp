@@ -1,6 +1,5 @@
 #include "segre/config/kinds.h"
 
-#include "segre/config/option_set.h"
 #include "tests/support/support.h"
 
 namespace segre::kinds_test {

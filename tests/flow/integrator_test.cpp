@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "segre/flow/flow_plan.h"
+#include "segre/flow/sampler_kinds.h"
 #include "segre/path/e_geodesic.h"
 #include "segre/path/path_sample.h"
 #include "segre/space/blocks.h"
