@@ -3,6 +3,7 @@
 
 #include "segre/core/captured.h"
 #include "segre/core/deadline.h"
+#include "segre/core/error.h"
 #include "segre/flow/sampler_kinds.h"
 #include "segre/flow/state_blocks.h"
 #include "segre/space/blocks.h"
