@@ -51,7 +51,7 @@ class Sessions : public testing::Test {
   static LoadedRun load() { return load_run(*folder_ / "run", torch::kCPU); }
 
   torch::Tensor labels(int64_t count) const {
-    return first_items(session_.space(), source(), count, "data", Unknowns::allow);
+    return first_items(session_.space(), source() + "?missing=unknown", count, "data", Unknowns::allow);
   }
   Completed complete(const torch::Tensor& rows, int64_t draws = 2) const {
     ItemsInMemory items({.labels = rows});
