@@ -6,8 +6,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "segre/core/clock.h"
 #include "segre/core/parallel.h"
-#include "segre/core/progress.h"
 #include "segre/core/tuning.h"
 #include "segre/flow/row_blocks.h"
 #include "segre/flow/sampler.h"

@@ -30,5 +30,6 @@ int main(int, char** argv) {
   std::sort(ms.begin(), ms.end());
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  std::cout << "a row takes " << ms[100] << " ms (median), " << ms[198] << " ms (99%); " << used.ru_maxrss / 1024 << " MB\n";
+  std::cout << "a row takes " << ms[100] << " ms (median), " << ms[198] << " ms (99%); " << used.ru_maxrss / 1024
+            << " MB\n";
 }

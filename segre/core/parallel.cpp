@@ -31,9 +31,9 @@ struct Loop {
   int64_t end;
   int64_t grain;
   std::atomic<int64_t> next;
-  std::fenv_t environment{};                                  // the caller's rounding and denormal modes
+  std::fenv_t environment{};                                // the caller's rounding and denormal modes
   DeadlineGuard::Time deadline = DeadlineGuard::current();  // the caller's
-  int helpers_wanted = 0;                                     // the rest is guarded by the pool's mutex
+  int helpers_wanted = 0;                                   // the rest is guarded by the pool's mutex
   int helpers_inside = 0;
   std::exception_ptr error{};
   std::condition_variable done{};

@@ -8,8 +8,8 @@
 namespace segre {
 
 /// What samplers and likelihoods know about a flow dv/dt = F(v, t), learned or exact. The mean endpoint D determines it
-/// (F = alpha D + (s'/s) v): in the coordinates x = v/s and sigma = a/s the flow is dx/dsigma = D. Threads may share it,
-/// and the bounds, integrators and oracles made of it.
+/// (F = alpha D + (s'/s) v): in the coordinates x = v/s and sigma = a/s the flow is dx/dsigma = D. Threads may share
+/// it, and the bounds, integrators and oracles made of it.
 struct Flow {
   Space space;
   std::shared_ptr<const Path> path;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -50,8 +51,8 @@ print(len(os.listdir("/proc/self/task")) - before)
 
 
 def test_threads_share_the_work():
-    """The calling thread, and as many more as OpenMP would take."""
-    assert int(python(THREADS, OMP_NUM_THREADS="3").stdout) == 2
+    """The calling thread, and as many more as OpenMP would take, whatever the package's own calls are limited to."""
+    assert int(python(THREADS, OMP_NUM_THREADS="2").stdout) == min(2, os.cpu_count() or 1) - 1
 
 
 def questions(model, table):
