@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "segre/core/progress.h"
+#include "segre/core/clock.h"
 
 namespace segre::timetable_test {
 namespace {
