@@ -149,7 +149,7 @@ void print_completed(const CompleteArguments& a, const Session& session, const C
 }
 
 void complete(const CompleteArguments& a, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
-  if (a.best && command.count("--draws") > 0) fail_input("--best and --draws: give one of them");
+  if (a.best && command.count("--draws") > 0) fail_input("--best and --draws: choose one of them");
   refuse_out("--out", a.out, a.json);
   refuse_out("--probabilities", a.probabilities, a.json);
   if (a.out.empty() && a.probabilities.empty() && !a.json)

@@ -21,7 +21,7 @@ struct RecipeTask {
   std::shared_ptr<DataSource> source;
   torch::Device device = torch::kCPU;
   double seconds = 0.0;  ///< for choosing and training; 0: no limit
-  std::string kind{};    ///< the net.kind that was asked for; empty: choose one
+  std::string kind{};    ///< the requested net.kind; empty: choose one
   /// Makes the user's changes to a recipe, such as the seed or data.validation.
   std::function<void(Experiment&)> change = [](Experiment&) {};
   std::function<void(const std::string&)> on_reason = [](const std::string&) {};  ///< called with each reason at once

@@ -8,11 +8,11 @@
 namespace segre {
 
 /// The time by which a training decides, and whether it is to stop: the same on all ranks, since whoever saves,
-/// validates or ends must do so together. A program alone reads its own clock whenever asked; several ranks use that of
+/// validates or ends must do so together. A program alone reads its own clock each time; several ranks use that of
 /// rank 0 at their last agreement.
 class AgreedClock {
  public:
-  /// `stop`: whether this rank was asked to end the training.
+  /// `stop`: whether this rank is to end the training.
   AgreedClock(std::shared_ptr<Ranks> ranks, std::function<bool()> stop);
 
   /// Agrees on the time and on stopping; all ranks must call it.
@@ -21,7 +21,7 @@ class AgreedClock {
   void agree_at(int64_t step);
   /// Seconds, as now_seconds() of rank 0.
   double now() const;
-  /// Whether any rank was asked to stop.
+  /// Whether any rank is to stop.
   bool stop() const;
   Ranks& ranks() const { return *ranks_; }
 

@@ -15,7 +15,7 @@ class TrainLoop {
   TrainLoop(Trainer& trainer, const Timetable& timetable, Watcher watcher, TrainRecord& record,
             TrainCallbacks callbacks = {});
 
-  /// Trains to the end or until asked to stop; returns the steps done.
+  /// Trains to the end or until it is to stop; returns the steps done.
   int64_t operator()();
   /// Continues from a checkpoint's state.
   void load(const NamedTensors& state);

@@ -17,7 +17,7 @@ constexpr int64_t kPicturesOnTheWay = 4;
 
 void declare_watch_keys(ConfigSchema& s, WatchOptions& o) {
   s.integer("watch.every", &o.every, {0, 1e12}, Later::free,
-            "steps between validations; 0: at most twenty, taking little of the time");
+            "steps between validations; 0: at most twenty, in a small share of the time");
   s.integer("watch.items", &o.items, {1, 1e6}, Later::fixed, "held-out items per validation");
   s.integer("watch.evaluations", &o.evaluations, {0, 1e9}, Later::free,
             "network evaluations per validation; 0: as many as the training's length allows, at most 8192");
@@ -28,7 +28,7 @@ void declare_watch_keys(ConfigSchema& s, WatchOptions& o) {
   s.integer("watch.patience", &o.patience, {0, 1e6}, Later::free,
             "validations without a new best after which training ends; 0: never");
   s.flag("watch.use_best", &o.use_best, Later::free,
-         "commands use the checkpoint with the lowest validation loss unless told otherwise, not the last");
+         "commands use the checkpoint with the lowest validation loss by default, not the last");
   s.flag("watch.tensorboard", &o.tensorboard, Later::free, "write TensorBoard event files into RUN/tensorboard");
 }
 

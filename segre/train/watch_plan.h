@@ -13,7 +13,7 @@ struct WatchOptions {
   int64_t keep = 2;            ///< latest checkpoints kept, in addition to the best
   double save_seconds = 30.0;  ///< time between checkpoints
   int64_t patience = 0;        ///< validations without a new best after which training ends; 0: never
-  bool use_best = false;       ///< whether commands use the best checkpoint unless told otherwise, not the last
+  bool use_best = false;       ///< whether commands use the best checkpoint by default, not the last
   bool tensorboard = false;    ///< write TensorBoard event files too
 };
 
