@@ -34,8 +34,8 @@ import argparse
 import concurrent.futures
 import csv
 import itertools
+import json
 import math
-import multiprocessing
 import os
 import re
 import subprocess
@@ -712,23 +712,34 @@ def main():
     parser.add_argument("--build", default=REPOSITORY / "build", type=Path, help="where the program segre is")
     parser.add_argument("--jobs", type=int, default=2, help="cases at a time, each on one thread")
     parser.add_argument("--keep", metavar="DIR", help="keep the files of every case there")
+    parser.add_argument("--one", action="store_true", help="only the first case, in this process; prints it as JSON")
     parser.add_argument("--verbose", action="store_true", help="at the end, the largest deviations of each comparison")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
     program = options.build.resolve() / "segre"
     keep = options.keep and Path(options.keep).resolve()
     cases = [(seed, kind) for seed in options.seeds for kind in options.only or KINDS]
+    if options.one:
+        print(json.dumps(run_case(*cases[0], program, keep), default=float))
+        return
     n_failed, everything = 0, []
-    # Processes of their own: the package has its threads and its LibTorch.
-    context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(run_case, *case, program, keep) for case in cases]):
+
+    # Processes of their own: the package has its threads and its LibTorch. Not a pool of them, which needs /dev/shm.
+    def in_a_process(seed, kind):
+        command = [sys.executable, __file__, "--one", "--seeds", f"{seed}-{seed}", "--only", kind, "--build", options.build]
+        done = subprocess.run([*command, *(["--keep", keep] if keep else [])], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"seed {seed}, {kind}: {done.stderr}")
+        return json.loads(done.stdout.splitlines()[-1])
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(in_a_process, *case) for case in cases]):
             line, right, found = done.result()
             print(line, flush=True)
             n_failed += not right
             everything += found
     if options.verbose:
-        for unit, what in sorted({entry[:2] for entry in everything}):
+        for unit, what in sorted({tuple(entry[:2]) for entry in everything}):
             shares = sorted(value / limit for u, w, value, limit in everything if (u, w) == (unit, what))
             print(f"{unit:6} {what:55} {len(shares):6} comparisons; of the limit: median {np.median(shares):.3f}, "
                   f"99% {shares[int(0.99 * (len(shares) - 1))]:.3f}, worst {shares[-1]:.3f}")  # fmt: skip

@@ -20,6 +20,8 @@ import json, os, signal, sys, threading, time
 import numpy as np
 import segre
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
+
 def later(seconds, number=signal.SIGINT):
     threading.Timer(seconds, os.kill, (os.getpid(), number)).start()
 
