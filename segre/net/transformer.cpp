@@ -167,8 +167,8 @@ torch::Tensor TransformerField::shared_tokens(const FieldInput& input) const {
 // columns with c labels, with strength and position as two more rows of the matrix.
 torch::Tensor TransformerField::column_tokens(const FieldInput& input) const {
   const kernels::ColumnWeights all{embedding_, evidence_, strength_, position_};
-  const kernels::ColumnsSeen seen{input.W, input.standardised, input.strength};
-  if (fuses_column_tokens(space_, seen, all)) return fused_column_tokens(space_, seen, all);
+  const kernels::ColumnsSeen columns{input.W, input.standardised, input.strength};
+  if (fuses_column_tokens(space_, columns, all)) return fused_column_tokens(space_, columns, all);
   const int64_t B = input.W.size(0);
   const int64_t d = options_.width;
   const auto type = embedding_.scalar_type();
