@@ -87,8 +87,6 @@ TrainResult train(const TrainRequest& asked) {
 // What train() would do, as JSON.
 std::string plan(const TrainRequest& asked) { return to_json(plan_training(request_of(asked, now_seconds()))).dump(); }
 
-LoadedRun load(const std::string& path, const std::string& device, const std::string& checkpoint, bool full_precision,
-               const std::optional<TorchModule>& module) {
 std::unique_ptr<Session> load(const std::string& path, const std::string& device, const std::string& checkpoint,
                               bool full_precision, const std::optional<TorchModule>& module) {
   const auto which = checkpoint.empty()     ? Checkpoint::chosen
@@ -249,6 +247,8 @@ void bind_plan(nb::module_& m) {
       },
       "source"_a.none(), "data"_a, "config"_a, "set"_a, "device"_a, "max_time"_a, "show"_a, "module"_a.none(),
       nb::call_guard<Work>());
+}
+
 // A result's class, with what every result has.
 template <class Result>
 nb::class_<Result> bind_result(nb::module_& m, const char* name) {
