@@ -68,7 +68,7 @@ deb: configure
 	@cmake --build $(BUILD) --target segre_cli segre_share
 	$(call say,pack the program and its LibTorch)
 	@cd $(BUILD) && cpack -G DEB > cpack.log || { cat cpack.log; exit 1; }
-	@dpkg-deb -c $(BUILD)/deb/segre_*.deb | grep -q libtorch_cpu.so
+	@dpkg-deb -c $(BUILD)/deb/segre_*.deb | grep libtorch_cpu.so > /dev/null
 	@mkdir -p dist && mv $(BUILD)/deb/segre_*.deb dist/ && rm -r $(BUILD)/deb
 	@ls -l dist/segre_*.deb
 
