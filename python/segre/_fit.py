@@ -59,10 +59,7 @@ def fit(
         result = _core.train(
             source,
             name,
-            str(config) if isinstance(config, (str, Path)) else "",
-            assignments(_keys(config, seed)),
-            device,
-            "" if max_time is None else str(max_time),
+            *_request(config, seed, device, max_time),
             str(folder),
             "a temporary folder" if out is None else str(folder),
             resume,
@@ -109,15 +106,20 @@ def plan(
     text = _core.plan(
         source,
         name,
-        str(config) if isinstance(config, (str, Path)) else "",
-        assignments(_keys(config, seed)),
-        device,
-        "" if max_time is None else str(max_time),
+        *_request(config, seed, device, max_time),
         progress,
         None if field is None else field._module(),
     )
     result: dict[str, Any] = json.loads(text)
     return result
+
+
+def _request(
+    config: str | Path | Mapping[str, Any] | None, seed: int | None, device: str, max_time: str | float | None
+) -> tuple[str, list[str], str, str]:
+    """The file of a config, the keys set besides, the device and the time limit, as the library takes them."""
+    file = str(config) if isinstance(config, (str, Path)) else ""
+    return file, assignments(_keys(config, seed)), device, "" if max_time is None else str(max_time)
 
 
 def _keys(config: str | Path | Mapping[str, Any] | None, seed: int | None) -> dict[str, Any]:
