@@ -53,7 +53,7 @@ LabelOutput::LabelOutput(const Ranks& ranks, const std::string& option, const st
 }
 
 void LabelOutput::write(const Space& space, int64_t count, const std::function<void(const Add&)>& fill, int64_t per_row,
-                        const std::optional<RandomStream>& numbers) {
+                        const std::optional<BinValues>& numbers) {
   int64_t first = 0;
   if (!file_ && !folder_) return fill([](const torch::Tensor&) {});
   if (format_ == LabelFormat::maps) {
@@ -82,8 +82,8 @@ void LabelOutput::write(const Space& space, int64_t count, const std::function<v
       if (format_ == LabelFormat::npy) {
         write_npy_labels(out, space, labels);
       } else {
-        std::optional<BinValues> values;
-        if (numbers) values = {*numbers, static_cast<uint64_t>(first)};
+        auto values = numbers;
+        if (values) values->first_item = static_cast<uint64_t>(first);
         write_labels_csv(out, space, labels, /*with_header=*/first == 0, values);
       }
       first += labels.size(0);

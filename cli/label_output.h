@@ -29,11 +29,11 @@ class LabelOutput {
 
   LabelFormat format() const { return format_; }
   /// Calls `fill` with a function that takes the items in batches, first to last; everything is in place afterwards.
-  /// `count` is the number of items, `per_row` how many a picture has side by side (0: a square), `numbers` the stream
-  /// of values of binned labels, if these are wanted in CSV.
+  /// `count` is the number of items, `per_row` how many a picture has side by side (0: a square), `numbers` how CSV
+  /// has numbers and dates, see write_labels_csv.
   using Add = std::function<void(const torch::Tensor& labels)>;
   void write(const Space& space, int64_t count, const std::function<void(const Add&)>& fill, int64_t per_row = 0,
-             const std::optional<RandomStream>& numbers = std::nullopt);
+             const std::optional<BinValues>& numbers = std::nullopt);
 
  private:
   LabelFormat format_;

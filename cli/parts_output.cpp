@@ -20,9 +20,9 @@ std::string name_of_part(int64_t first) {
 }
 
 void write_part(const fs::path& folder, const Space& space, const torch::Tensor& labels, int64_t first,
-                const std::optional<RandomStream>& numbers) {
-  std::optional<BinValues> values;
-  if (numbers) values = {*numbers, static_cast<uint64_t>(first)};
+                const std::optional<BinValues>& numbers) {
+  auto values = numbers;
+  if (values) values->first_item = static_cast<uint64_t>(first);
   write_file_whole(folder / name_of_part(first),
                    [&](std::ostream& out) { write_labels_csv(out, space, labels, /*with_header=*/true, values); });
 }
@@ -49,7 +49,7 @@ PartsOutput::PartsOutput(std::shared_ptr<Ranks> ranks, const std::string& option
 int64_t PartsOutput::blocks_per_part(const Space& space) { return space.is(PartKind::image) ? 1 : 64; }
 
 void PartsOutput::write(const Space& space, const std::function<void(const Add&)>& fill,
-                        const std::optional<RandomStream>& numbers) {
+                        const std::optional<BinValues>& numbers) {
   const bool maps = space.is(PartKind::image);
   const auto fill_folder = [&](const fs::path& made) {
     const fs::path folder = broadcast_text(*ranks_, made.string());

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "segre/core/rng.h"
+#include "segre/io/csv.h"
 #include "segre/io/output.h"
 #include "segre/ranks/ranks.h"
 #include "segre/space/space.h"
@@ -20,11 +20,11 @@ class PartsOutput {
 
   /// Blocks of rows per part, see draw_parts.
   static int64_t blocks_per_part(const Space& space);
-  /// Calls `fill` with a function that takes parts of this rank; everything is in place afterwards. `numbers` is the
-  /// stream of values of binned labels, if these are wanted.
+  /// Calls `fill` with a function that takes parts of this rank; everything is in place afterwards. `numbers`: see
+  /// write_labels_csv.
   using Add = std::function<void(const torch::Tensor& labels, int64_t first)>;
   void write(const Space& space, const std::function<void(const Add&)>& fill,
-             const std::optional<RandomStream>& numbers);
+             const std::optional<BinValues>& numbers);
 
  private:
   std::shared_ptr<Ranks> ranks_;

@@ -96,7 +96,7 @@ class SampleOutput {
     if (file_) check_label_format(format_, "--out", name_, space, count);
   }
   SampleRunResult fill(const Session& session, const SampleRequest& request,
-                       const std::optional<RandomStream>& numbers) {
+                       const std::optional<BinValues>& numbers) {
     const Space& space = session.space();
     const LoadedRun& run = session.run();
     const auto& [count, options, seed, given, as_numbers] = request;
@@ -148,8 +148,7 @@ void sample(const SampleArguments& arguments, const CLI::App& command, const std
   if (json)
     return json.print(
         with_progress([&](const WorkCallbacks& callbacks) { return session.sample(request, callbacks); }));
-  std::optional<RandomStream> numbers;
-  if (arguments.numbers) numbers = RandomStream(seed, Purpose::bin_values);
+  const BinValues numbers{.random = RandomStream(seed, Purpose::bin_values), .names_of_bins = !arguments.numbers};
   report_samples(output->fill(session, request, numbers), session, arguments.count);
 }
 

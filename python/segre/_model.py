@@ -162,7 +162,7 @@ class Model:
 
         given: labels that all of them have: ``{"smoker": "yes"}``, or an array like one item, -1 where not given.
         seed: default: that of the training.
-        numbers: numbers and dates drawn within the intervals of ``bins=``; False gives the intervals' names.
+        numbers: with ``bins=``, numbers and dates drawn within the intervals; False gives the intervals' names.
         config: keys of ``sample.*`` without that prefix, such as ``sampler="dopri5"`` or ``steps=20``.
 
         >>> import segre
@@ -296,15 +296,22 @@ class Model:
             done = self._session.complete(self._open(data, True, options), -1, True, 1, 0.0, None, None, [])
             self._take_notes(done.notes)
             return _like(done.probabilities, data)
-        if column not in self.space.names:
+        where = {name: first for name, first, _ in self.space.columns}
+        if column not in where:
             self._session.variables([column], "column")  # raises ValueError, which names those there are
         source = self._open(_tables.with_unknown(data, column), True, options)
         predicted = self._session.predict(source, column, not _leaves_holes(data, options))
         self._take_notes(predicted.notes)
-        i = self.space.names.index(column)
+        i = where[column]
+        if self.space._is_measured(i):
+            found = {
+                name: _tables.moments(self.space._unit(i), predicted.numbers[:, k])
+                for k, name in enumerate(predicted.number_summary)
+            }
+            return _tables.table_of(found, _index(data, source))
         values: list[Any] = self._labels(i)
-        if self.space._unit(i) == "label":
-            values = self._own_values(data, i) or _tables.label_values(values, self._kind(i))
+        if self._has_labels(i):
+            values = self._own_values(data, column, i) or _tables.label_values(values, self._kinds_of(column))
         p = predicted.probabilities[:, : len(values)]
         return _tables.table_of({value: p[:, k] for k, value in enumerate(values)}, _index(data, source))
 
@@ -348,7 +355,8 @@ class Model:
             "nats_error": found.nats_error,
         }
         if found.variable is not None:
-            details["column"] = np.array(self.space.names, dtype=object)[found.variable]
+            names = [name for name, _, n in self.space.columns for _ in range(n)]
+            details["column"] = np.array(names, dtype=object)[found.variable]
         if found.outside:
             details["outside"] = np.array(found.outside, dtype=object)
         if found.pairs:
@@ -417,7 +425,7 @@ class Model:
         if given is None:
             return None
         if isinstance(given, Mapping):
-            known = {name: self.space.label_names(i) for i, name in enumerate(self.space.names)}
+            known = {name: self.space.label_names(first) for name, first, _ in self.space.columns}
             texts = {
                 str(name): _tables.matched([_tables.text_of(value)], set(known.get(str(name), [])))[0]
                 for name, value in given.items()
@@ -432,7 +440,8 @@ class Model:
         """Numbers per cell in the form of the data."""
         if self.space.layout != "table":
             return _sources.shaped(self.space, nats)
-        return _tables.table_of({name: nats[:, i] for i, name in enumerate(self.space.names)}, _index(data, source))
+        sums = {name: nats[:, i : i + n].sum(axis=1) for name, i, n in self.space.columns}
+        return _tables.table_of(sums, _index(data, source))
 
     def _completed_table(
         self, data: Any, done: _core.Completed, taken: np.typing.NDArray[np.bool_], noise: float, best: bool, seed: int
@@ -444,18 +453,20 @@ class Model:
         # was not to be seen must not come back where the drawn interval is right.
         changed = (done.known[:, None] < 0) & ~(taken & (noise > 0.0) & (labels == done.data[:, None]))
         changed &= ~self._texts_that_stay(data, done.data, taken)[:, None]
-        own = [self._own_values(data, i) for i in range(len(self.space.names))]
-        for i, name in enumerate(self.space.names):
-            needed = np.unique(labels[:, :, i][changed[:, :, i]])
-            data = _tables.with_categories(data, name, [own[i][j] for j in needed if own[i]], self._kind(i))
+        own = {name: self._own_values(data, name, i) for name, i, _ in self.space.columns}
+        for name, i, n in self.space.columns:
+            changed[:, :, i] = changed[:, :, i : i + n].any(axis=2)
+            needed = np.unique(labels[:, :, i][changed[:, :, i]]) if own[name] else []
+            data = _tables.with_categories(data, name, [own[name][j] for j in needed], self._kinds_of(name))
         drawn = []
         for draw in range(n_draws):
             columns = {}
-            for i, name in enumerate(self.space.names):
-                if own[i]:
-                    values = _tables.taken(own[i], labels[:, draw, i])
+            for name, i, n in self.space.columns:
+                if own[name]:
+                    values = _tables.taken(own[name], labels[:, draw, i])
                 else:
-                    values = _tables.column_of(self.space, i, labels[:, draw, i], self._kind(i), seed, draw, best)
+                    parts = labels[:, draw, i : i + n]
+                    values = _tables.column_of(self.space, i, parts, self._kinds_of(name), seed, draw, best)
                 columns[name] = _tables.filled(data, name, values, changed[:, draw, i])
             drawn.append(_tables.with_columns(data, columns))
         if n_draws == 1:
@@ -467,22 +478,27 @@ class Model:
         order = np.arange(n_draws * len(drawn[0])).reshape(n_draws, -1).T.ravel()
         return joined.iloc[order].reorder_levels([*range(1, joined.index.nlevels), 0])
 
-    def _kind(self, variable: int) -> _tables.Kind | None:
+    def _kinds_of(self, column: str) -> _tables.Kind | None:
         """The type of a column of the data that it learned from, if they were a table of Python."""
-        return (self._kinds or {}).get(self.space.names[variable])
+        return (self._kinds or {}).get(column)
 
     def _labels(self, variable: int) -> list[str]:
         """The names of a table's labels without that of missing values, which is the last."""
         names = self.space.label_names(variable)
         return names[:-1] if names[-1] == _tables.MISSING else names
 
-    def _own_values(self, data: Any, variable: int) -> list[Any]:
-        """What the labels of a table's column are in the data. Empty without pandas, or if the data do not have it, or
-        it holds numbers or dates that are cut into intervals."""
-        column = _tables.own_column(data, self.space.names[variable])
-        if column is None or self.space._unit(variable) != "label":
+    def _own_values(self, data: Any, name: str, variable: int) -> list[Any]:
+        """What the labels of a table's column, which begins with this variable, are in the data. Empty without pandas,
+        or if the data do not have it, or it holds numbers or dates that are cut into intervals."""
+        column = _tables.own_column(data, name)
+        if column is None or not self._has_labels(variable):
             return []
-        return _tables.label_values(self._labels(variable), self._kind(variable), column)
+        return _tables.label_values(self._labels(variable), self._kinds_of(name), column)
+
+    def _has_labels(self, variable: int) -> bool:
+        """Whether all labels of a variable are single values."""
+        few = self.space._are_levels(variable) and not self.space._is_measured(variable)
+        return few or self.space._unit(variable) == "label"
 
     def _texts_that_stay(
         self, data: Any, labels: np.typing.NDArray[Any], taken: np.typing.NDArray[np.bool_]
@@ -490,10 +506,12 @@ class Model:
         """Cells [N, n] that are no holes to the user, though the model cannot know them: texts such as NA, which are
         missing values in files. They are the user's, and completing leaves them alone."""
         stay = np.zeros(labels.shape, bool)
-        for i in np.flatnonzero(taken & (labels < 0).any(axis=0)):
-            name = self.space.names[i]
-            stay[:, i] = _tables.texts_there(data, name, labels[:, i] < 0)
-            if stay[:, i].any():
+        for name, i, n in self.space.columns:
+            if not taken[i] or not (labels[:, i] < 0).any():
+                continue
+            there = _tables.texts_there(data, name, labels[:, i] < 0)
+            stay[:, i : i + n] = there[:, None]
+            if there.any():
                 self._take_notes([
                     f"{_kinds.called(data)}: column {name} has texts such as NA, which are missing values to the "
                     "model; they stay, None would be filled in"

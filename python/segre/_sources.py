@@ -95,9 +95,9 @@ def as_items(
     return _tables.table_of(
         {
             kind.get("name", name): _tables.column_of(
-                space, i, labels[:, i], kind or None, seed=seed, numbers=numbers
+                space, i, labels[:, i : i + n], kind or None, seed=seed, numbers=numbers
             )
-            for i, name in enumerate(space.names)
+            for name, i, n in space.columns
             for kind in [(kinds or {}).get(name, {})]
         }
     )

@@ -38,7 +38,7 @@ def pandas_if_any() -> Any:
 def columns_for(space: _core.Space, table: Any) -> tuple[list[Column], int]:
     """The columns of a table that a model is to read, with the texts that its labels have."""
     columns, n_rows = columns_of(table)
-    labels = {name: space.label_names(i) for i, name in enumerate(space.names)}
+    labels = {name: space.label_names(first) for name, first, _ in space.columns}
     return [
         (name, matched(texts, set(labels[name])) if name in labels else texts, codes, declared)
         for name, texts, codes, declared in columns
@@ -198,17 +198,19 @@ def table_of(columns: Mapping[str, Any], index: Any = None) -> Any:
 def column_of(
     space: _core.Space,
     variable: int,
-    labels: np.typing.NDArray[Any],
+    parts: np.typing.NDArray[Any],
     kind: Kind | None,
     seed: int = 1,
     draw: int = 0,
     middle: bool = False,
     numbers: bool = True,
 ) -> Any:
-    """The values of one variable: a categorical column, numbers or dates; an array without pandas."""
+    """The values of a column whose variables, from this one on, have these labels [N, 1 or 2]: a categorical column,
+    numbers or dates; an array without pandas."""
     unit = space._unit(variable)
     pandas = pandas_if_any()
-    if unit == "label" or not numbers:
+    labels = parts[:, 0]
+    if unit == "label" or not (numbers or space._are_levels(variable)):
         names = space.label_names(variable)
         if names[-1] == MISSING:
             names = names[:-1]
@@ -216,7 +218,7 @@ def column_of(
         codes[codes >= len(names)] = -1
         kind = kind if unit == "label" else None
         return _plain(_named(names, codes), kind) if pandas is None else _labelled(pandas, names, codes, kind)
-    known = space._texts(variable, np.maximum(labels, 0), seed, draw, middle)
+    known = space._texts(variable, np.maximum(parts, 0).astype(np.int64), seed, draw, middle)
     texts = [None if label < 0 or text == MISSING else text for label, text in zip(labels, known, strict=True)]
     if pandas is None:
         return _plain(np.array(texts, dtype=object), kind if unit == "number" else None)
@@ -225,6 +227,11 @@ def column_of(
         return cast(pandas.to_numeric(values), kind)
     dates = pandas.to_datetime(values)
     return dates.dt.date if kind and kind.get("values", {}).get("dtype") == _DATES else cast(dates, kind)
+
+
+def moments(unit: str, values: np.typing.NDArray[np.float64]) -> Any:
+    """Numbers as they are, seconds since 1970 as dates."""
+    return values if unit == "number" else np.round(values).astype("datetime64[s]")
 
 
 def _named(names: Sequence[Any], codes: np.typing.NDArray[np.int32]) -> np.typing.NDArray[Any]:

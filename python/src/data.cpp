@@ -60,6 +60,14 @@ std::vector<std::string> label_names(const Space& space, int64_t variable) {
   return names;
 }
 
+// The columns of a table, or the variables of another space: name, first variable, how many.
+std::vector<std::tuple<std::string, int64_t, int64_t>> columns(const Space& space) {
+  std::vector<std::tuple<std::string, int64_t, int64_t>> found;
+  for (const Column& column : space.columns_and_variables())
+    found.emplace_back(column.name, column.first, column.n_variables);
+  return found;
+}
+
 // How a variable's labels are to be read: "label", or the unit of its bins: "number", "day", "minute", "second".
 std::string unit_of(const Space& space, int64_t variable) {
   const Bins* bins = space.bins(variable);
@@ -77,15 +85,17 @@ std::string unit_of(const Space& space, int64_t variable) {
   return "second";
 }
 
-// The texts of a variable's labels [N] among n variables; values of bins are those that `segre` draws with this seed.
+// The cells of a column from the labels [N, 1 or 2] of its variables; numbers are those that `segre` draws with this seed.
 std::vector<std::string> texts(const Space& space, int64_t variable, const torch::Tensor& labels, uint64_t seed,
                                int64_t draw, bool middle) {
-  constexpr double kMiddle = 0.5;
-  const auto random = RandomStream(seed, Purpose::bin_values).part(draw);
-  const auto n = static_cast<uint64_t>(space.n_variables());
-  return label_texts(space, variable, labels, [=](int64_t row) {
-    return middle ? kMiddle : uniform_double(random, static_cast<uint64_t>(row) * n + static_cast<uint64_t>(variable));
-  });
+  const BinValues values{.random = RandomStream(seed, Purpose::bin_values).part(draw)};
+  const auto all = labels.to(torch::kCPU, torch::kInt64).contiguous();
+  const Column column{"", variable, all.size(1)};
+  const auto* label = all.const_data_ptr<int64_t>();
+  std::vector<std::string> found;
+  for (int64_t row = 0; row < all.size(0); ++row, label += column.n_variables)
+    found.push_back(cell_text(space, column, label, middle ? kMiddle : values.within(space, row, variable)));
+  return found;
 }
 
 // name, texts, codes, whether the texts are all labels
@@ -191,7 +201,20 @@ void bind_data(nb::module_& m) {
       .def("n_labels", &Space::n_labels, "variable"_a, "The number of labels of a variable.")
       .def("offset", &Space::offset, "variable"_a, "Where its labels start among the S coordinates.")
       .def("label_names", &label_names, "variable"_a, "The names of its labels.")
+      .def_prop_ro("columns", &columns,
+                   "The columns of a table as the user knows them, each with its first variable and how many it has: a "
+                   "number may have two. Of other spaces, the variables.")
       .def("_unit", &unit_of, "variable"_a)
+      .def("_are_levels",
+           [](const Space& space, int64_t variable) {
+             const Bins* bins = space.bins(variable);
+             return bins != nullptr && bins->are_levels;
+           }, "variable"_a)
+      .def("_is_measured",
+           [](const Space& space, int64_t variable) {
+             const Bins* bins = space.bins(variable);
+             return bins != nullptr && bins->is_measured();
+           }, "variable"_a)
       .def("_texts", &texts, "variable"_a, "labels"_a, "seed"_a, "draw"_a = 0, "middle"_a = false)
       .def("__str__", &Space::describe)
       .def("__repr__", [](const Space& space) { return "Space(" + space.describe() + ")"; });

@@ -269,9 +269,12 @@ void bind_results(nb::module_& m) {
       .def_prop_ro("data", [](const Completed& c) { return c.items.data; })
       .def_prop_ro("known", [](const Completed& c) { return c.items.known; })
       .def_prop_ro("probabilities", [](const Completed& c) { return maybe(c.items.probabilities); });
-  bind_result<Predicted>(m, "Predicted").def_prop_ro("probabilities", [](const Predicted& p) {
-    return p.items.probabilities;
-  });
+  bind_result<Predicted>(m, "Predicted")
+      .def_prop_ro("probabilities", [](const Predicted& p) { return p.items.probabilities; })
+      .def_prop_ro("numbers", [](const Predicted& p) { return maybe(p.items.numbers); })
+      .def_prop_ro_static("number_summary", [](nb::handle /*class*/) {
+        return std::vector<std::string>(kNumberSummary.begin(), kNumberSummary.end());
+      });
   bind_result<RankedRows>(m, "Oddness")
       .def_prop_ro("score", [](const RankedRows& o) { return o.rows.score; })
       .def_prop_ro("std_error", [](const RankedRows& o) { return o.rows.std_error; })

@@ -7,15 +7,16 @@
 namespace segre {
 
 LabelFinder::LabelFinder(const Space& space, int64_t variable) : space_(space), bins_(space_.bins(variable)) {
-  for (int64_t label = 0; label < space_.n_labels(variable); ++label)
+  // The name of a label that several intervals share does not say which of them is meant.
+  const int64_t first = bins_ != nullptr && bins_->fine > 1 ? bins_->n_shared() : 0;
+  for (int64_t label = first; label < space_.n_labels(variable); ++label)
     numbers_.emplace(space_.label_name(variable, label), label);
 }
 
-int64_t LabelFinder::find(std::string_view text) const {
-  if (const auto at = numbers_.find(text); at != numbers_.end()) return at->second;
-  if (bins_ == nullptr) return -1;
-  const auto value = bins_->parse(text);
-  return value ? bins_->find(*value) : -1;
+Bins::Place LabelFinder::place(std::string_view text) const {
+  if (const auto at = numbers_.find(text); at != numbers_.end()) return {at->second, 0};
+  const auto value = bins_ != nullptr ? bins_->parse(text) : std::nullopt;
+  return value ? bins_->place(*value) : Bins::Place{-1, 0};
 }
 
 std::vector<std::string> label_names(const Space& space, int64_t variable) {

@@ -14,9 +14,10 @@ namespace segre {
 class LabelFinder {
  public:
   LabelFinder(const Space& space, int64_t variable);
-  /// The label with that name or, if the labels are bins, the bin that the number or date falls into; -1 if there is
-  /// none.
-  int64_t find(std::string_view text) const;
+  /// The label with that name or, in a column of numbers or dates, that of the value; -1 if there is none.
+  int64_t find(std::string_view text) const { return place(text).label; }
+  /// The same with the label of the column's second variable, 0 if it has none.
+  Bins::Place place(std::string_view text) const;
 
  private:
   struct Hash {

@@ -46,12 +46,13 @@ SourceSummary summarise(const DataSource& source, int64_t most) {
       out.label_shares.push_back(static_cast<double>(count) / n_values);
     return out;
   }
-  for (int64_t column = 0; column < space.n_variables(); ++column) {
-    out.fewest_labels = std::min(out.fewest_labels, space.n_labels(column));
-    const auto summary = summarise_column(space, column, at, out.n_seen);
-    out.missing_share += summary.missing_share / static_cast<double>(space.n_variables());
-    if (space.n_variables() <= SourceSummary::kMaxColumns) out.columns.push_back(summary);
-    at += space.n_labels(column);
+  const auto columns = space.columns_and_variables();
+  for (const Column& column : columns) {
+    out.fewest_labels = std::min(out.fewest_labels, space.n_labels(column.first));
+    auto summary = summarise_column(space, column.first, at + space.offset(column.first), out.n_seen);
+    summary.name = column.name;
+    out.missing_share += summary.missing_share / static_cast<double>(columns.size());
+    if (columns.size() <= SourceSummary::kMaxColumns) out.columns.push_back(summary);
   }
   if (source.has_unknowns() && source.dataset() != nullptr)
     out.missing_share = share_of_unknown(source.dataset()->labels);

@@ -24,45 +24,42 @@ std::string csv_field(const std::string& text, char delimiter) {
   return quoted + "\"";
 }
 
-std::vector<std::string> label_texts(const Space& space, int64_t variable, const torch::Tensor& labels,
-                                     const std::function<double(int64_t row)>& within) {
-  const Bins* bins = within ? space.bins(variable) : nullptr;
-  const auto cpu = labels.to(torch::kCPU, torch::kInt64).contiguous();
-  const auto* label = cpu.const_data_ptr<int64_t>();
-  std::vector<std::string> texts;
-  texts.reserve(cpu.numel());
-  for (int64_t row = 0; row < cpu.numel(); ++row)
-    texts.push_back(bins != nullptr && label[row] < bins->size() ? bins->draw(label[row], within(row))
-                                                                 : space.label_name(variable, label[row]));
-  return texts;
+std::string cell_text(const Space& space, const Column& column, const int64_t* labels, std::optional<double> within) {
+  const Bins* bins = space.bins(column.first);
+  const bool is_value = bins != nullptr && labels[0] < bins->size() && (within || bins->are_levels);
+  if (!is_value) return space.label_name(column.first, labels[0]);
+  return bins->draw({labels[0], column.n_variables == 2 ? labels[1] : 0}, within.value_or(kMiddle));
 }
 
 void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header,
                       const std::optional<BinValues>& values) {
   check_labels(space, labels);
-  const int64_t n = space.n_variables();
-  if (with_header)
-    for (int64_t i = 0; i < n; ++i)
-      out << (i > 0 ? "," : "") << csv_field(space.variable_name(i)) << (i + 1 == n ? "\n" : "");
-  std::vector<std::vector<std::string>> names(n);
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < space.n_labels(i); ++j) names[i].push_back(csv_field(space.label_name(i, j)));
-    if (const auto& missing = space.missing_text(i))
-      names[i].back() = n == 1 && missing->empty() ? "\"\"" : csv_field(*missing);  // a blank line would be no row
+  const auto columns = space.columns_and_variables();
+  std::vector<std::vector<std::string>> names;
+  for (const Column& column : columns) {
+    const int64_t i = column.first;
+    if (with_header) out << (i > 0 ? "," : "") << csv_field(column.name);
+    names.emplace_back();
+    for (int64_t j = 0; j < space.n_labels(i); ++j) names.back().push_back(csv_field(space.label_name(i, j)));
+    if (const auto& missing = space.missing_text(i))  // a blank line would be no row
+      names.back().back() = columns.size() == 1 && missing->empty() ? "\"\"" : csv_field(*missing);
   }
+  if (with_header) out << '\n';
   const auto cpu = labels.to(torch::kCPU).contiguous();
   const auto* label = cpu.data_ptr<int64_t>();
   std::string text;
-  for (int64_t b = 0; b < cpu.size(0); ++b)
-    for (int64_t i = 0; i < n; ++i, ++label) {
-      const Bins* bins = values ? space.bins(i) : nullptr;
-      if (bins != nullptr && *label < bins->size()) {
-        const uint64_t index = (values->first_item + static_cast<uint64_t>(b)) * static_cast<uint64_t>(n);
-        text += bins->draw(*label, uniform_double(values->random, index + static_cast<uint64_t>(i)));
+  for (int64_t row = 0; row < cpu.size(0); ++row, label += space.n_variables())
+    for (size_t k = 0; k < columns.size(); ++k) {
+      const int64_t i = columns[k].first;
+      const Bins* bins = space.bins(i);
+      const bool is_number = bins != nullptr && label[i] < bins->size();
+      if (is_number && (bins->are_levels || (values && !values->names_of_bins))) {
+        const auto within = values ? std::optional(values->within(space, row, i)) : std::nullopt;
+        text += cell_text(space, columns[k], label + i, within);
       } else {
-        text += names[i][*label];
+        text += names[k][label[i]];
       }
-      text += i + 1 == n ? '\n' : ',';
+      text += k + 1 == columns.size() ? '\n' : ',';
     }
   out << text;
 }

@@ -29,16 +29,25 @@ std::string csv_field(const std::string& text, char delimiter = ',');
 struct BinValues {
   RandomStream random;
   uint64_t first_item = 0;
+  bool names_of_bins = false;  ///< write the names of bins; levels are values all the same
+
+  /// Where in its interval the cell of this row is drawn, uniform on [0, 1): of the column whose first variable it is.
+  double within(const Space& space, int64_t row, int64_t variable) const {
+    const auto n = static_cast<uint64_t>(space.n_variables());
+    return uniform_double(random, (first_item + static_cast<uint64_t>(row)) * n + static_cast<uint64_t>(variable));
+  }
 };
 
-/// The labels [N] int64 of one variable as texts: their names or, if `within` is set, values in the bins of those that
-/// represent bins, within(row) in [0, 1) saying where in the bin.
-std::vector<std::string> label_texts(const Space& space, int64_t variable, const torch::Tensor& labels,
-                                     const std::function<double(int64_t row)>& within = {});
+/// The middle of an interval, see cell_text.
+inline constexpr double kMiddle = 0.5;
 
-/// Writes labels [B, n] int64 as rows of label names, after a header of variable names if `with_header`. With `values`,
-/// binned labels are written as values in their bins. Missing values are written as in the data: Space::missing_text.
-/// InputError as in check_labels.
+/// The text of a cell from the labels of its column's variables: their name or, in a column of numbers or dates, a value
+/// that lies `within` [0, 1) of its interval. Without it, the name of a bin and the middle of a level.
+std::string cell_text(const Space& space, const Column& column, const int64_t* labels, std::optional<double> within);
+
+/// Writes labels [B, n] int64 as rows of cells, after a header of the columns' names if `with_header`. Without `values`,
+/// bins are written by name and levels as the value in their middle. Missing values are written as in the data:
+/// Space::missing_text. InputError as in check_labels.
 void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header,
                       const std::optional<BinValues>& values = std::nullopt);
 

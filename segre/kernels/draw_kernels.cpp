@@ -88,7 +88,8 @@ DrawnTimes draw_times(const TimeBins& law, const torch::Tensor& u) {
 
 bool evidence_serves(const EvidencePlan& plan, const torch::Tensor& t) {
   constexpr int64_t kExact = 1 << 24;  // whole numbers below it are exact in float32
-  return draws_serve(t) && (!plan.grid.has_boxes || plan.grid.height * plan.grid.width < kExact);
+  return draws_serve(t) && !plan.grid.has_wide_columns &&
+         (!plan.grid.has_boxes || plan.grid.height * plan.grid.width < kExact);
 }
 
 DrawnEvidence draw_evidence(const EvidencePlan& plan, const torch::Tensor& labels, const torch::Tensor& t,

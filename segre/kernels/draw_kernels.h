@@ -13,6 +13,7 @@ namespace segre {
 struct PatternGrid {
   bool has_boxes = false;  ///< whether there are sets other than of single cells: rectangles, spans
   bool is_image = false;   ///< whether halves and borders are among them
+  bool has_wide_columns = false;  ///< columns of several variables, which the kernels do not know
   int64_t first = 0, height = 1, width = 0;
 };
 

@@ -28,6 +28,7 @@ enum Number {
 inline constexpr double kCellsShare = 0.4;     ///< of the items of images and sequences
 inline constexpr double kHalvesShare = 0.5;    ///< of the remaining items of images; what no share names is rectangles
 inline constexpr double kBordersShare = 0.15;  ///< of the same
+inline constexpr double kWholeShare = 0.75;    ///< of the items of tables: columns of several variables are whole
 
 /// Bins of the law of times; TimeLaw::kBins. Two for each lane of a warp.
 inline constexpr int kTimeBins = 64;

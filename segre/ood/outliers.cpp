@@ -62,9 +62,10 @@ torch::Tensor oddest_first(const OddRows& rows) {
 }
 
 void write_outliers_csv(std::ostream& out, const OddRows& rows) {
-  const int64_t n = rows.space.is(PartKind::columns) ? rows.space.n_variables() : 0;
+  const auto own = rows.space.is(PartKind::columns) ? rows.space.columns() : std::vector<Column>();
+  const auto labels = rows.labels.to(torch::kInt64).contiguous();
   std::vector<std::string> columns;
-  for (int64_t i = 0; i < n; ++i) columns.push_back(rows.space.variable_name(i));
+  for (const Column& column : own) columns.push_back(column.name);
   std::vector<std::string> header;
   for (const char* name : kColumns) header.push_back(unlike(name, columns));
   for (const std::string& name : columns) header.push_back(csv_field(name));
@@ -75,7 +76,7 @@ void write_outliers_csv(std::ostream& out, const OddRows& rows) {
     out << k + 1 << ',' << number_of(rows, item) << ',' << csv_field(rows.places[static_cast<size_t>(item)]);
     const auto put = [&](const torch::Tensor& column) { out << ',' << column[item].item<double>(); };
     for (const auto* column : {&rows.score, &rows.std_error, &rows.percentile}) put(*column);
-    out << ',' << (rows.variable.defined() ? csv_field(rows.space.variable_name(variable_of(rows, item))) : "");
+    out << ',' << (rows.variable.defined() ? csv_field(rows.space.column_of(variable_of(rows, item)).name) : "");
     if (const auto* pair = pair_of(rows, item)) {
       out << ',' << csv_field(pair_text(rows, item, *pair)) << ',' << pair->seen << ',' << pair->expected;
     } else {
@@ -83,8 +84,8 @@ void write_outliers_csv(std::ostream& out, const OddRows& rows) {
     }
     for (const auto* column : {&rows.nats, &rows.nats_error, &rows.independent}) put(*column);
     out << ',' << (rows.is_outside(item) ? csv_field(rows.outside[item]) : "");
-    for (int64_t i = 0; i < n; ++i)
-      out << ',' << csv_field(rows.space.label_name(i, rows.labels[item][i].item<int64_t>()));
+    for (const Column& column : own)
+      out << ',' << csv_field(cell_text(rows.space, column, labels[item].const_data_ptr<int64_t>() + column.first, {}));
     out << '\n';
   }
 }
@@ -102,9 +103,10 @@ TextTable outliers_table(const OddRows& rows, int64_t top) {
     if (rows.is_far_outside(item)) {
       table.rows.back().push_back(rows.outside[item]);
     } else if (rows.variable.defined()) {
-      const int64_t i = variable_of(rows, item);
-      table.rows.back().push_back(
-          concat(rows.space.variable_name(i), " = ", rows.space.label_name(i, rows.labels[item][i].item<int64_t>())));
+      const Column column = rows.space.column_of(variable_of(rows, item));
+      const auto labels = rows.labels[item].to(torch::kInt64).contiguous();
+      const auto text = cell_text(rows.space, column, labels.const_data_ptr<int64_t>() + column.first, {});
+      table.rows.back().push_back(concat(column.name, " = ", text));
     }
     if (rows.pairs.empty()) continue;
     const auto* pair = pair_of(rows, item);

@@ -9,6 +9,7 @@ namespace {
 using kernels::detail::kBordersShare;
 using kernels::detail::kCellsShare;
 using kernels::detail::kHalvesShare;
+using kernels::detail::kWholeShare;
 using kernels::detail::Number;
 using enum kernels::detail::Number;
 static_assert(KnownPatterns::kNumbers == kPatternNumbers);
@@ -26,6 +27,15 @@ std::pair<torch::Tensor, torch::Tensor> interval(const torch::Tensor& a, const t
   return {torch::minimum(one, second), torch::maximum(one, second)};
 }
 
+// The first variable of each variable's column: [n] int64. Undefined if all columns are single variables.
+torch::Tensor heads_of(const Space& space) {
+  if (!space.is(PartKind::columns)) return {};
+  std::vector<int64_t> heads;
+  for (const Column& column : space.columns()) heads.insert(heads.end(), column.n_variables, column.first);
+  const auto found = torch::tensor(heads, torch::kInt64);
+  return found.equal(torch::arange(space.n_variables(), torch::kInt64)) ? torch::Tensor() : found;
+}
+
 }  // namespace
 
 PatternGrid pattern_grid(const Space& space) {
@@ -37,13 +47,14 @@ PatternGrid pattern_grid(const Space& space) {
                 .first = part.first,
                 .height = kind == PartKind::image ? part.height() : 1,
                 .width = part.shape.back()};
-  return {.width = space.n_variables()};
+  return {.has_wide_columns = heads_of(space).defined(), .width = space.n_variables()};
 }
 
 KnownPatterns::KnownPatterns(const Space& space, torch::Device device) : grid_(pattern_grid(space)) {
   const auto place = torch::arange(grid_.height * grid_.width, torch::kFloat32);
   row_ = place.div(static_cast<double>(grid_.width), "floor").to(device);
   column_ = place.remainder(static_cast<double>(grid_.width)).to(device);
+  if (grid_.has_wide_columns) head_ = heads_of(space).to(device);
 }
 
 // A rectangle, half or border per item; a sequence is an image of one row. [B, cells of the grid].
@@ -75,7 +86,8 @@ torch::Tensor KnownPatterns::boxes(const torch::Tensor& shape) const {
 }
 
 torch::Tensor KnownPatterns::operator()(const torch::Tensor& shape, const torch::Tensor& cells) const {
-  const auto some = cells < number(shape, kShare);
+  auto some = cells < number(shape, kShare);
+  if (head_.defined()) some = torch::where(number(shape, kInside) < kWholeShare, some.index_select(1, head_), some);
   if (!grid_.has_boxes) return some;
   const auto inside = boxes(shape) == (number(shape, kInside) < 0.5);
   const int64_t end = grid_.first + inside.size(1);

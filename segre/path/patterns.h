@@ -10,8 +10,8 @@ namespace segre {
 PatternGrid pattern_grid(const Space& space);
 
 /// Which variables of an item training shows as known: random sets that look like those of users' questions. In tables
-/// any cells, with every number of them equally likely; in images cells, rectangles, halves and borders; in sequences
-/// cells and spans. A rectangle, half or span is what is known, or all but it, with equal probability. In a space of
+/// any cells, with every number of them equally likely, columns of two variables mostly as a whole; in images cells,
+/// rectangles, halves and borders; in sequences cells and spans. A rectangle, half or span is what is known, or all but it, with equal probability. In a space of
 /// several parts one of them has the rectangles, see pattern_grid; what is known of the others is any cells.
 ///
 /// Everything is tensor operations on the device of the numbers, so that a captured CUDA step can do it.
@@ -31,6 +31,7 @@ class KnownPatterns {
   torch::Tensor boxes(const torch::Tensor& shape) const;
 
   PatternGrid grid_;
+  torch::Tensor head_;  // [n] int64: the first variable of each one's column; undefined if all columns have one
   torch::Tensor row_, column_;  // [cells of the grid] float32: where each is
 };
 

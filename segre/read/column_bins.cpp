@@ -16,12 +16,21 @@ Bins::Unit unit_of(const Moment& moment) {
                                              : Bins::Unit::second;
 }
 
+int64_t digits_after_point(std::string_view text) {
+  const size_t point = text.find('.');
+  if (point == std::string_view::npos) return 0;
+  const size_t end = std::min(text.find_first_not_of("0123456789", point + 1), text.size());
+  return static_cast<int64_t>(end - point - 1);
+}
+
 }  // namespace
 
 std::optional<double> ValueScale::add(std::string_view text) {
   if (const auto number = parse_number(text)) {
     if (is_date()) return std::nullopt;
     const int64_t decimals = decimals_of(*number);
+    const int64_t written = digits_after_point(text);
+    least_digits_ = least_digits_ ? std::min(*least_digits_, written) : written;
     const bool is_any = decimals == Bins::kAnyDecimals || kind_.decimals == Bins::kAnyDecimals;
     kind_.decimals = is_any ? Bins::kAnyDecimals : std::max(kind_.decimals, decimals);
     has_values_ = true;

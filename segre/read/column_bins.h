@@ -21,10 +21,13 @@ class ValueScale {
   bool is_date() const { return has_values_ && kind_.unit != Bins::Unit::number; }
   /// Bins with these edges for values of this kind.
   Bins with_edges(std::vector<double> edges) const;
+  /// The fewest digits that a text has after the point.
+  int64_t least_digits() const { return least_digits_.value_or(0); }
 
  private:
   bool has_values_ = false;
   Bins kind_;  // without edges
+  std::optional<int64_t> least_digits_;
 };
 
 /// At most `most` bins, as equally full as ties allow: their edges are the different values at the quantiles. A

@@ -22,15 +22,31 @@ constexpr size_t kMostDescribed = 8;
 
 enum class Kind { text, whole, fractions, dates };
 
+// 007, -01: codes rather than numbers.
+bool has_leading_zero(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
 Kind kind_of(const LabelDictionary& dictionary) {
   ValueScale scale;
   bool is_whole = true;
   for (const std::string& text : dictionary.names()) {
     if (text == kMissingName) continue;
-    if (!scale.add(text)) return Kind::text;
+    if (has_leading_zero(text) || !scale.add(text)) return Kind::text;
     is_whole = is_whole && is_integer(text);
   }
   return scale.is_date() ? Kind::dates : is_whole ? Kind::whole : Kind::fractions;
+}
+
+// Whether different integers number the rows.
+bool count_rows(const LabelDictionary& dictionary) {
+  std::vector<double> values;
+  for (const std::string& text : dictionary.names())
+    if (const auto value = parse_number(text)) values.push_back(*value);
+  if (std::is_sorted(values.begin(), values.end())) return true;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return *most - *least < 2.0 * static_cast<double>(values.size());
 }
 
 const char* called(Kind kind) {
@@ -98,6 +114,8 @@ std::string describe(const std::vector<RefusedColumn>& refused) {
 
 }  // namespace
 
+bool are_values(const LabelDictionary& dictionary) { return kind_of(dictionary) != Kind::text; }
+
 RefusedColumn judge_column(const std::string& name, const ColumnValues& values, int64_t max_labels) {
   RefusedColumn judged{name, Looks::labels, ""};
   const int64_t distinct = values.n_labels();
@@ -107,7 +125,8 @@ RefusedColumn judge_column(const std::string& name, const ColumnValues& values, 
   const Kind kind = kind_of(values.dictionary);
   const bool is_measured = kind == Kind::fractions || kind == Kind::dates;
   if (!is_crowded && !is_measured) return judged;
-  const bool is_identifier = kind == Kind::text || (kind == Kind::whole && distinct == values.n_values);
+  const bool is_identifier = kind == Kind::text || (kind == Kind::whole && distinct == values.n_values &&
+                                                    count_rows(values.dictionary));
   judged.looks = is_identifier ? Looks::identifier : kind == Kind::dates ? Looks::date : Looks::measurement;
   if (values.is_full) {
     judged.found = concat("more than ", kMaxLabels, " different ", called(kind));

@@ -8,7 +8,7 @@
 
 namespace segre {
 
-/// What the values of a column look like. Anything but labels is refused unless the user specifies how to read it.
+/// What the values of a column look like.
 enum class Looks { labels, identifier, measurement, date };
 
 /// The different values of a column and how they were found.
@@ -21,7 +21,7 @@ struct ColumnValues {
   int64_t n_labels() const { return dictionary.size() - (has_missing ? 1 : 0); }
 };
 
-/// A column that does not look like labels.
+/// A column that does not look like labels; identifiers are left out.
 struct RefusedColumn {
   std::string name;
   Looks looks = Looks::identifier;
@@ -29,9 +29,14 @@ struct RefusedColumn {
 };
 
 /// Judges a column; `max_labels` is the user's limit, 0: none. If there are more different values than 50 and than half
-/// of the rows, texts and integers that are all different are identifiers, other numbers measurements. More than 20
+/// of the rows, texts and integers that count the rows are identifiers, other numbers measurements. More than 20
 /// different numbers with fractions are measurements, more than 20 different dates are dates.
+/// Integers count rows if all are different and either ascend in the order of the rows or leave out fewer than half.
 RefusedColumn judge_column(const std::string& name, const ColumnValues& values, int64_t max_labels);
+
+/// Whether the texts other than kMissingName are all numbers, or all dates. A number with a leading zero, such as 007,
+/// is a text.
+bool are_values(const LabelDictionary& dictionary);
 
 /// How the user gives options, and so how advice writes them: in the name of a source, 'csv:t.csv?without=id', or as
 /// arguments of a Python function, without=["id"].

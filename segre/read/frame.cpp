@@ -16,7 +16,7 @@ void check_options(const Frame& frame, const SourceName& options) {
       fail_input("data source ", options.text(), ": ", option, "= is for files, but ", frame.called,
                  " is a table in memory");
   std::vector<SourceOption> known;
-  for (const char* option : {"columns", "without", "missing", "labels", "bins", "max_labels", "unseen", "limit"})
+  for (const char* option : {"columns", "without", "missing", "labels", "bins", "numbers", "max_labels", "unseen", "limit"})
     known.push_back({option, ""});
   options.require_known_options(known);
 }

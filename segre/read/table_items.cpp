@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const std::vector<TableColumn>& columns) {
 
 std::vector<std::string> names_of(const Space& space) {
   std::vector<std::string> names;
-  for (int64_t i = 0; i < space.n_variables(); ++i) names.push_back(space.variable_name(i));
+  for (const Column& column : space.columns()) names.push_back(column.name);
   return names;
 }
 
@@ -75,16 +75,18 @@ TableItems::TableItems(const SourceName& name, TableRows& rows, const Space& spa
       unseen_(unseen_of(name)),
       rows_(rows),
       unknowns_(rows.missing() == TableRows::Missing::unknown ? Unknowns::allow : unknowns) {
-  for (TableColumn& at : match_columns(space, rows, what, may_lack)) {
-    const auto variable = static_cast<int64_t>(columns_.size());
+  auto there = match_columns(space, rows, what, may_lack);
+  for (const segre::Column& of : space.columns()) {
+    TableColumn& at = there[columns_.size()];
     // labels= applies to all columns, except those of numbers and dates.
-    auto declared = space.bins(variable) == nullptr ? rows.declared().of(at.name) : std::nullopt;
-    columns_.push_back({std::move(at), {space, variable}, std::move(declared)});
+    auto declared = space.bins(of.first) == nullptr ? rows.declared().of(at.name) : std::nullopt;
+    fields_.insert(fields_.end(), of.n_variables, at.field);
+    columns_.push_back({std::move(at), of, {space, of.first}, std::move(declared)});
   }
 }
 
 bool TableItems::next(std::vector<int32_t>& labels) {
-  labels.resize(columns_.size());
+  labels.resize(space_.n_variables());
   while (rows_.next())
     if (read_row(labels)) {
       keep_outside();
@@ -104,8 +106,9 @@ bool TableItems::is_outside(int64_t variable, std::string_view text) const {
 
 // Counts and keeps what was found outside in a row that stays.
 void TableItems::keep_outside() {
-  for (const int64_t i : outside_in_row_) {
-    const std::string text(rows_.value(columns_[i].at));
+  for (const Column* column : outside_in_row_) {
+    const int64_t i = column->of.first;
+    const std::string text(rows_.value(column->at));
     if (n_outside_ < kOutsideNamed)
       first_outside_.push_back(concat(rows_.place(), " ", printable(space_.variable_name(i)), " = ", printable(text),
                                       " (", space_.bins(i)->range(), ")"));
@@ -114,16 +117,24 @@ void TableItems::keep_outside() {
   }
 }
 
+// Sets the labels of a column from the number of its place among the labels of its first variable, each as often as the
+// second variable has labels.
+void TableItems::set(const Column& column, int64_t found, std::vector<int32_t>& labels) const {
+  const int64_t first = column.of.first;
+  const int64_t inner = column.of.n_variables == 2 ? space_.n_labels(first + 1) : 1;
+  labels[first] = static_cast<int32_t>(found / inner);
+  if (inner > 1) labels[first + 1] = static_cast<int32_t>(found % inner);
+}
+
 // Whether to keep the row.
 bool TableItems::read_row(std::vector<int32_t>& labels) {
   outside_in_row_.clear();
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    Column& column = columns_[i];
-    labels[i] = kUnknown;
+  std::fill(labels.begin(), labels.end(), static_cast<int32_t>(kUnknown));
+  for (Column& column : columns_) {
     if (column.at.field == kLacking) continue;
     const int32_t code = rows_.code(column.at.field);
-    if (const int32_t label = column.found.find(code); label != FoundByCode::kNothing) {
-      labels[i] = label;
+    if (const int32_t found = column.found.find(code); found != FoundByCode::kNothing) {
+      set(column, found, labels);
       continue;
     }
     const std::string_view text = rows_.value(column.at);
@@ -131,22 +142,23 @@ bool TableItems::read_row(std::vector<int32_t>& labels) {
     if (column.declared && text != kMissingName && !column.declared->has(text))
       refuse_undeclared(rows_.place(), column.at.name, text, rows_.declared().option_for(column.at.name),
                         *column.declared);
-    int64_t label = column.labels.find(text);
-    if (label < 0 && unseen_ == Unseen::missing) {  // a hole like any other
+    Bins::Place place = column.labels.place(text);
+    if (place.label < 0 && unseen_ == Unseen::missing) {  // a hole like any other
       if (unknowns_ == Unknowns::allow) continue;
-      label = column.labels.find(kMissingName);
+      place = column.labels.place(kMissingName);
     }
-    if (label < 0 && unseen_ == Unseen::skip) {
+    if (place.label < 0 && unseen_ == Unseen::skip) {
       if (n_skipped_++ == 0) first_skipped_ = rows_.place();
       return false;
     }
-    if (label < 0) refuse(static_cast<int64_t>(i), text);
-    labels[i] = static_cast<int32_t>(label);
-    const auto variable = static_cast<int64_t>(i);
-    if (is_outside(variable, text)) {
-      outside_in_row_.push_back(variable);
+    if (place.label < 0) refuse(column.of.first, text);
+    const int64_t inner = column.of.n_variables == 2 ? space_.n_labels(column.of.first + 1) : 1;
+    const int64_t found = place.label * inner + place.within;
+    set(column, found, labels);
+    if (is_outside(column.of.first, text)) {
+      outside_in_row_.push_back(&column);
     } else {
-      column.found.keep(code, labels[i]);
+      column.found.keep(code, static_cast<int32_t>(found));
     }
   }
   return true;

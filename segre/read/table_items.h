@@ -24,7 +24,7 @@ class TableItems {
   /// The number of the row in the table, counted from 1, whether or not rows before it were left out.
   int64_t row() const { return n_kept_ + n_skipped_; }
   /// The field of each variable in the table's rows; -1 if the table does not have it.
-  int64_t field(int64_t variable) const { return columns_[variable].at.field; }
+  int64_t field(int64_t variable) const { return fields_[variable]; }
   Unknowns unknowns() const { return unknowns_; }
   /// The numbers and dates of the rows so far that lie outside the bins, kMostOutside at most. They have the label of
   /// the first or last bin like any other value there, but training never saw their like.
@@ -33,15 +33,17 @@ class TableItems {
 
  private:
   enum class Unseen { refuse, skip, missing };
-  // A variable of the model and where its values are.
+  // A column of the model and where its values are.
   struct Column {
     TableColumn at;
+    segre::Column of;
     LabelFinder labels;
     std::optional<LabelDictionary> declared;
     FoundByCode found{};
   };
   static Unseen unseen_of(const SourceName& name);
   bool read_row(std::vector<int32_t>& labels);
+  void set(const Column& column, int64_t found, std::vector<int32_t>& labels) const;
   bool is_outside(int64_t variable, std::string_view text) const;
   void keep_outside();
   [[noreturn]] void refuse(int64_t variable, std::string_view text) const;
@@ -51,10 +53,11 @@ class TableItems {
   TableRows& rows_;
   Unknowns unknowns_;
   std::vector<Column> columns_;
+  std::vector<int64_t> fields_;  // by variable
   int64_t n_kept_ = 0;
   int64_t n_skipped_ = 0;
   std::string first_skipped_;
-  std::vector<int64_t> outside_in_row_;  // variables
+  std::vector<const Column*> outside_in_row_;
   std::vector<OutsideValue> outside_;
   int64_t n_outside_ = 0;
   std::vector<std::string> first_outside_;  // in words

@@ -97,12 +97,13 @@ Page evaluation_page(const EvaluationData& data, const Evaluation& evaluation, c
 void write_neighbours_csv(std::ostream& out, const EvaluationData& data, const Evaluation& evaluation) {
   const bool with_labels = !data.space.is(PartKind::image);
   out << "sample,rank,distance,train_item,mirrored";
-  const int64_t n = with_labels ? data.space.n_variables() : 0;
-  for (int64_t i = 0; i < n; ++i) out << ',' << csv_field(data.space.variable_name(i));
+  const auto columns = with_labels ? data.space.columns_and_variables() : std::vector<Column>();
+  for (const Column& column : columns) out << ',' << csv_field(column.name);
   out << '\n';
   const auto labels = [&](const torch::Tensor& item) {
     const auto row = item.to(torch::kInt64).contiguous();
-    for (int64_t i = 0; i < n; ++i) out << ',' << csv_field(data.space.label_name(i, row.data_ptr<int64_t>()[i]));
+    for (const Column& column : columns)
+      out << ',' << csv_field(cell_text(data.space, column, row.const_data_ptr<int64_t>() + column.first, {}));
     out << '\n';
   };
   for (int64_t b = 0; b < data.samples.size(0); ++b) {

@@ -1,5 +1,7 @@
 #include "segre/runs/resume.h"
 
+#include <nlohmann/json.hpp>
+
 #include "segre/core/error.h"
 #include "segre/core/text.h"
 #include "segre/data/label_counts.h"
@@ -37,6 +39,8 @@ std::string difference(const Space& now, const Space& then) {
       if (now.label_name(i, label) != then.label_name(i, label))
         return concat("label ", label, " of variable ", now.variable_name(i), " is '", now.label_name(i, label),
                       "' now and was '", then.label_name(i, label), "'");
+    const auto bins_of = [i](const Space& space) { return space.bins(i) ? space.bins(i)->to_json() : nlohmann::json(); };
+    if (bins_of(now) != bins_of(then)) return concat("column ", now.variable_name(i), " has other levels now");
   }
   return "";
 }

@@ -129,6 +129,10 @@ std::vector<SourceKind> table_kinds() {
         {"bins",
          "split columns of numbers or dates (YYYY-MM-DD, YYYY-MM-DD HH:MM[:SS]) into this many intervals each, by "
          "quantiles, e.g. age:8,fare:10; auto: all that would be refused as measurements or dates, 10 each (none)"},
+        {"numbers",
+         "what columns of numbers and dates become: levels (values that recur, and as many fine intervals as there are "
+         "rows for; values are drawn and scored within them), labels (each value one), bins (10); for all or, as in "
+         "zip:labels,age:bins, for some (levels)"},
         {"max_labels",
          "maximum number of different values in a column, instead of guessing which columns are identifiers, "
          "measurements or dates"},

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "segre/core/error.h"
 #include "segre/core/json_number.h"
@@ -14,6 +15,7 @@ namespace segre {
 namespace {
 
 constexpr int64_t kMostDecimals = 15;    // digits that a float64 always preserves
+constexpr int64_t kMostShared = 4096;    // levels that share a label, as a checkpoint may have them
 constexpr double kMostSteps = 0x1p50;    // more values in a bin than a uniform number can distinguish
 constexpr size_t kLongestNumber = 1100;  // characters of a float64 written without an exponent
 
@@ -52,14 +54,50 @@ int64_t resolution_of(Bins::Unit unit) {
 // Spacing of adjacent values; 0 if they can be arbitrarily close.
 double step_of(const Bins& bins) {
   if (bins.unit != Bins::Unit::number) return static_cast<double>(resolution_of(bins.unit));
-  return bins.decimals == Bins::kAnyDecimals ? 0.0 : std::pow(10.0, -static_cast<double>(bins.decimals));
+  if (bins.decimals == Bins::kAnyDecimals) return 0.0;
+  return static_cast<double>(bins.stride) * std::pow(10.0, -static_cast<double>(bins.decimals));
+}
+
+// An interval, without the values that have labels of their own.
+struct Interval {
+  double low, high;
+  bool has_high;
+  std::span<const double> without;
+  // How many values it holds on a grid of this step.
+  double count(double step) const {
+    return std::round((high - low) / step) + (has_high ? 1.0 : 0.0) - static_cast<double>(without.size());
+  }
+};
+
+Interval interval(const Bins& bins, int64_t k) {
+  const bool is_last = k + 1 == bins.n_intervals();
+  Interval found{bins.edges[k], bins.edges[k + 1], is_last, {}};
+  const auto first = std::lower_bound(bins.own.begin(), bins.own.end(), found.low);
+  auto last = std::lower_bound(first, bins.own.end(), found.high);
+  if (is_last && last != bins.own.end() && *last == found.high) ++last;
+  found.without = {first, last};
+  return found;
+}
+
+// The nearest of ascending values.
+int64_t nearest_of(std::span<const double> values, double value) {
+  const auto above = std::lower_bound(values.begin(), values.end(), value);
+  if (above == values.begin()) return 0;
+  if (above == values.end()) return static_cast<int64_t>(values.size()) - 1;
+  const int64_t k = above - values.begin();
+  return value - values[k - 1] < values[k] - value ? k - 1 : k;
 }
 
 // A value as the data would write it; with `any_digits`, all the digits it needs.
 std::string value_text(const Bins& bins, double value, bool any_digits) {
   if (bins.unit != Bins::Unit::number) return moment_text(static_cast<int64_t>(value), resolution_of(bins.unit));
   if (any_digits || bins.decimals == Bins::kAnyDecimals) return number_text(value);
-  return number_text(value, std::chars_format::fixed, static_cast<int>(bins.decimals));
+  if (!bins.least_digits) return number_text(value, std::chars_format::fixed, static_cast<int>(bins.decimals));
+  int64_t digits = std::max(bins.decimals, *bins.least_digits);
+  std::string text = number_text(value, std::chars_format::fixed, static_cast<int>(digits));
+  for (; digits > *bins.least_digits && text.back() == '0'; --digits) text.pop_back();
+  if (text.back() == '.') text.pop_back();
+  return text;
 }
 
 }  // namespace
@@ -85,43 +123,145 @@ std::optional<double> Bins::parse(std::string_view text) const {
   return moment ? std::optional(static_cast<double>(moment->seconds)) : std::nullopt;
 }
 
-int64_t Bins::find(double value) const {
+Bins::Place Bins::place(double value) const {
+  const bool has_own = std::binary_search(own.begin(), own.end(), value);
+  if (has_own || edges.empty()) return {n_shared() + nearest_of(own, value), 0};
+  if (are_points) return place_of(nearest_of(std::span(edges).first(n_intervals()), value));
   const auto above = std::upper_bound(edges.begin(), edges.end(), value) - edges.begin();
-  return std::clamp<int64_t>(above - 1, 0, size() - 1);
+  return place_of(std::clamp<int64_t>(above - 1, 0, n_intervals() - 1));
 }
 
-std::string Bins::name(int64_t bin) const {
-  return concat("[", value_text(*this, edges[bin], true), ", ", value_text(*this, edges[bin + 1], true),
-                bin + 1 == size() ? "]" : ")");
+int64_t Bins::number_of(Place place) const {
+  if (place.label >= n_shared()) return n_intervals() + place.label - n_shared();
+  return std::min(place.label * fine + place.within, n_intervals() - 1);
+}
+
+Bins::Place Bins::place_of(int64_t number) const {
+  if (number >= n_intervals()) return {n_shared() + number - n_intervals(), 0};
+  return {number / fine, number % fine};
+}
+
+std::string Bins::name(int64_t label) const {
+  if (label >= n_shared()) return text_of(own[label - n_shared()]);
+  const int64_t first = label * fine;
+  const int64_t end = std::min(first + fine, n_intervals());
+  return concat("[", value_text(*this, edges[first], true), ", ", value_text(*this, edges[end], true),
+                end == n_intervals() ? "]" : ")");
+}
+
+std::string Bins::text_of(double value) const { return value_text(*this, value, false); }
+
+double Bins::least() const {
+  return own.empty() ? edges.front() : edges.empty() ? own.front() : std::min(edges.front(), own.front());
+}
+
+double Bins::largest() const {
+  return own.empty() ? edges.back() : edges.empty() ? own.back() : std::max(edges.back(), own.back());
 }
 
 double Bins::beyond(double value) const {
   if (covers(value)) return 0.0;
-  const bool is_below = value < edges.front();
-  const double width = is_below ? edges[1] - edges[0] : edges.back() - edges[edges.size() - 2];
-  const double all = edges.back() - edges.front();
+  const bool is_below = value < least();
+  const std::vector<double>& ends = edges.empty() ? own : edges;
+  const size_t n = ends.size();
+  const double width = n < 2 ? 0.0 : is_below ? ends[1] - ends[0] : ends[n - 1] - ends[n - 2];
+  const double all = largest() - least();
   constexpr double kLeast = 0.01;  // of the range of all: where many values are nearly equal, a bin may be very narrow
   const double spread = width > 0.0 ? std::max(width, kLeast * all) : all;  // the last bin may hold a single value
-  return (is_below ? edges.front() - value : value - edges.back()) / spread;
+  return (is_below ? least() - value : value - largest()) / spread;
 }
 
 std::string Bins::range() const {
-  return concat(value_text(*this, edges.front(), true), " to ", value_text(*this, edges.back(), true));
+  return concat(value_text(*this, least(), true), " to ", value_text(*this, largest(), true));
 }
 
-std::string Bins::draw(int64_t bin, double u) const {
-  const double low = edges[bin];
-  const double high = edges[bin + 1];
-  const bool is_last = bin + 1 == size();
+std::string Bins::draw(Place place, double u) const {
+  if (place.label >= n_shared()) return text_of(own[place.label - n_shared()]);
+  const auto [low, high, has_high, without] = interval(*this, number_of(place));
+  if (are_points) return text_of(low);
   const double step = step_of(*this);
-  const double count = step > 0.0 ? std::round((high - low) / step) + (is_last ? 1.0 : 0.0) : INFINITY;
+  const double count = step > 0.0 ? Interval{low, high, has_high, without}.count(step) : INFINITY;
   const bool is_counted = count < kMostSteps;
   double value = is_counted ? low + std::floor(u * count) * step : low * (1.0 - u) + high * u;
-  if (value > high || (value >= high && !is_last)) value = low;  // due to rounding
+  for (const double other : without)
+    if (is_counted && value > other - 0.5 * step) value += step;
+  if (value > high || (value >= high && !has_high)) value = low;  // due to rounding
   return value_text(*this, value, !is_counted && unit == Unit::number);
 }
 
+double Bins::log_density(Place place) const {
+  if (place.label >= n_shared() || are_points) return 0.0;
+  const Interval found = interval(*this, number_of(place));
+  const double step = step_of(*this);
+  const double width = step > 0.0 ? found.count(step) * step : found.high - found.low;
+  const double in_units = unit == Unit::number ? width : width / static_cast<double>(resolution_of(unit));
+  return -std::log(in_units);
+}
+
+namespace {
+
+// The distribution that probabilities of labels mean, as pieces in ascending order: intervals and single values.
+struct Piece {
+  double low, high, p;
+};
+
+std::vector<Piece> pieces_of(const Bins& bins, const double* p) {
+  std::vector<Piece> pieces;
+  const int64_t n = bins.n_intervals();
+  for (int64_t k = 0; k < n; ++k) {
+    const int64_t label = k / bins.fine;
+    const double share = p[label] / static_cast<double>(std::min((label + 1) * bins.fine, n) - label * bins.fine);
+    const auto [low, high, has_high, without] = interval(bins, k);
+    if (bins.are_points || high == low) {
+      pieces.push_back({low, low, share});
+      continue;
+    }
+    double from = low;
+    const auto add_up_to = [&](double to) {
+      pieces.push_back({from, to, share * (to - from) / (high - low)});
+      from = to;
+    };
+    for (const double cut : without) add_up_to(cut);
+    add_up_to(high);
+  }
+  for (size_t k = 0; k < bins.own.size(); ++k) pieces.push_back({bins.own[k], bins.own[k], p[bins.n_shared() + k]});
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece& a, const Piece& b) { return std::pair(a.low, a.high) < std::pair(b.low, b.high); });
+  return pieces;
+}
+
+}  // namespace
+
+double Bins::quantile(const double* p, double q) const {
+  double below = 0.0;
+  double last = least();
+  for (const Piece& piece : pieces_of(*this, p)) {
+    if (piece.p > 0.0) last = piece.high;
+    if (piece.p > 0.0 && below + piece.p >= q)
+      return piece.low + (piece.high - piece.low) * std::clamp((q - below) / piece.p, 0.0, 1.0);
+    below += piece.p;
+  }
+  return last;
+}
+
+double Bins::mean(const double* p) const {
+  double sum = 0.0;
+  for (const Piece& piece : pieces_of(*this, p)) sum += piece.p * 0.5 * (piece.low + piece.high);
+  return sum;
+}
+
 void Bins::check(const std::string& what) const {
+  if (are_levels) {
+    if (fine < 1 || fine > kMostShared)
+      fail_input(what, ": ", fine, " levels per label, 1 to ", kMostShared, " were expected");
+    if (least_digits && (*least_digits < 0 || *least_digits > kMostDecimals))
+      fail_input(what, ": at least ", *least_digits, " digits after the point, 0 to ", kMostDecimals, " were expected");
+    if (stride < 1) fail_input(what, ": values in steps of ", stride, " units, at least 1 was expected");
+    for (size_t k = 0; k < own.size(); ++k)
+      if (!std::isfinite(own[k]) || (k > 0 && own[k] <= own[k - 1]))
+        fail_input(what, ": a recurring value is ", own[k], ", finite and ascending ones were expected");
+    if (edges.empty() && !own.empty()) return;
+  }
   if (edges.size() < 2) fail_input(what, ": bins with ", edges.size(), " edges, at least 2 were expected");
   if (decimals < kAnyDecimals || decimals > kMostDecimals)
     fail_input(what, ": numeric bins with ", decimals, " decimals, 0 to ", kMostDecimals, " were expected");
@@ -139,6 +279,9 @@ void Bins::check(const std::string& what) const {
 nlohmann::json Bins::to_json() const {
   nlohmann::json json{{"unit", kUnitNames[static_cast<int>(unit)]}, {"edges", edges}};
   if (unit == Unit::number) json["decimals"] = decimals;
+  if (are_levels)
+    json["levels"] = {{"per_label", fine}, {"own", own}, {"are_points", are_points}, {"stride", stride}};
+  if (least_digits) json["levels"]["least_digits"] = *least_digits;
   return json;
 }
 
@@ -154,6 +297,16 @@ Bins Bins::from_json(const nlohmann::json& json) {
     bins.edges.push_back(edge.get<double>());
   }
   if (bins.unit == Unit::number) bins.decimals = json_integer(json.at("decimals"), "the bins' number of decimals");
+  if (json.contains("levels")) {
+    const auto& levels = json.at("levels");
+    bins.are_levels = true;
+    bins.fine = json_integer(levels.at("per_label"), "the number of levels per label");
+    bins.own = levels.at("own").get<std::vector<double>>();
+    bins.are_points = levels.at("are_points").get<bool>();
+    bins.stride = json_integer(levels.at("stride"), "the levels' stride");
+    if (levels.contains("least_digits"))
+      bins.least_digits = json_integer(levels.at("least_digits"), "the levels' least number of digits");
+  }
   return bins;
 }
 

@@ -341,6 +341,27 @@ std::vector<Column> Space::columns() const {
   return out;
 }
 
+std::vector<Column> Space::columns_and_variables() const {
+  std::vector<Column> out;
+  const auto of_tables = columns();
+  auto next = of_tables.begin();
+  for (int64_t i = 0; i < n_variables(); i += out.back().n_variables) {
+    if (next != of_tables.end() && next->first == i) {
+      out.push_back(*next++);
+    } else {
+      out.push_back({variable_name(i), i});
+    }
+  }
+  return out;
+}
+
+Column Space::column_of(int64_t variable) const {
+  if (described(variable) == nullptr) return {variable_name(variable), variable};
+  for (const Column& column : columns())
+    if (variable < column.first + column.n_variables) return column;
+  fail("the space has no variable ", variable);
+}
+
 const std::vector<int64_t>& Space::item_shape() const { return contents_->item_shape; }
 
 bool Space::is_arranged_like(const Space& other) const {

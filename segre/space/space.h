@@ -61,6 +61,10 @@ class Space {
   torch::Tensor labels_of(const Part& part, const torch::Tensor& labels) const;
   /// The columns of all tables, as the user knows them.
   std::vector<Column> columns() const;
+  /// What has a name and a cell for the user: the columns of tables, and the variables of other parts.
+  std::vector<Column> columns_and_variables() const;
+  /// The one of these that a variable belongs to.
+  Column column_of(int64_t variable) const;
   /// The shape of an item as an array: {columns}, {length} or {height, width}; {n} if there are several parts.
   const std::vector<int64_t>& item_shape() const;
   /// Whether both have parts of the same kinds, names and shapes, whatever their labels.

@@ -114,14 +114,16 @@ void write_probabilities(std::ostream& out, const Space& space, const torch::Ten
   if (with_header) out << "row,column,label,probability\n";
   const auto p = probabilities.contiguous();
   out << std::setprecision(6);
+  const auto columns = space.columns_and_variables();
   for (int64_t k = 0; k < labels.size(0); ++k) {
     const auto* label = labels[k].const_data_ptr<int64_t>();
     const auto* row = p[k].const_data_ptr<double>();
-    for (int64_t i = 0; i < space.n_variables(); ++i) {
+    for (const Column& column : columns) {
+      const int64_t i = column.first;
       if (label[i] != kUnknown) continue;
       for (int64_t j = 0; j < space.n_labels(i); ++j) {
         if (space.label_name(i, j) == kMissingName) continue;
-        out << rows[k] << ',' << csv_field(space.variable_name(i)) << ',' << csv_field(space.label_name(i, j)) << ','
+        out << rows[k] << ',' << csv_field(column.name) << ',' << csv_field(space.label_name(i, j)) << ','
             << row[space.offset(i) + j] << '\n';
       }
     }
@@ -174,9 +176,11 @@ class TableWriter {
     const auto* in_file = done.data[row].const_data_ptr<int64_t>();
     // A noisy label that stays keeps its text: a number within a bin, for example. The file's text of a cell that is
     // not taken from it must not come back, though: it would be the truth where the drawn bin is right.
-    for (int64_t i = 0; i < space_.n_variables(); ++i)
-      if (before[i] == kUnknown && !(keeps_[i] && after[i] == in_file[i]))
-        fields[stream_.field(i)] = text_of(i, after[i], done.first + row, draw);
+    for (const Column& column : columns_) {
+      const int64_t i = column.first;
+      if (!stays(column, after + i, {.known = before + i, .data = in_file + i, .keeps = keeps_[i]}))
+        fields[stream_.field(i)] = text_of(column, after + i, done.first + row, draw);
+    }
     const char delimiter = table_.delimiter();
     std::string line = outputs_.draws > 1 ? std::to_string(draw + 1) : "";
     for (const std::string& field : fields) {
@@ -186,14 +190,10 @@ class TableWriter {
     *outputs_.out << line << table_.line_end();
   }
 
-  std::string text_of(int64_t variable, int64_t label, int64_t row, int64_t draw) const {
-    const Bins* bins = space_.bins(variable);
-    if (bins == nullptr || label >= bins->size()) return space_.label_name(variable, label);
-    constexpr double kMiddle = 0.5;
-    if (outputs_.draws == 0) return bins->draw(label, kMiddle);
-    const auto random = values_.part(draw);
-    const int64_t n = space_.n_variables();
-    return bins->draw(label, uniform_double(random, static_cast<uint64_t>(row * n + variable)));
+  std::string text_of(const Column& column, const int64_t* labels, int64_t row, int64_t draw) const {
+    const BinValues values{.random = values_.part(draw)};
+    const double u = outputs_.draws == 0 ? kMiddle : values.within(space_, row, column.first);
+    return cell_text(space_, column, labels, u);
   }
 
   const Completer& completer_;
@@ -201,11 +201,18 @@ class TableWriter {
   const TableStream& stream_;
   const CsvRows& table_;
   CompleteOutputs outputs_;
+  std::vector<Column> columns_ = space_.columns();
   RandomStream values_;
   std::vector<bool> keeps_;  // variables whose text stays where their label does
 };
 
 }  // namespace
+
+bool stays(const Column& column, const int64_t* labels, const CellOrigin& origin) {
+  const auto end = origin.known + column.n_variables;
+  if (std::find(origin.known, end, kUnknown) == end) return true;
+  return origin.keeps && std::equal(labels, labels + column.n_variables, origin.data);
+}
 
 int64_t complete_csv(const Completer& completer, const SourceName& name, const std::string& what,
                      const CompleteOutputs& outputs, uint64_t seed, const WorkCallbacks& callbacks) {

@@ -64,6 +64,17 @@ struct CompleteOutputs {
   std::ostream* probabilities = nullptr;  ///< row,column,label,probability of every unknown cell, may be nullptr
 };
 
+/// Where a column's labels came from, each at its first variable: what was taken as known, what the data have, and
+/// whether a label of the data that comes back keeps its text.
+struct CellOrigin {
+  const int64_t* known;
+  const int64_t* data;
+  bool keeps;
+};
+
+/// Whether a completed cell is the one of the data: it was known, or came back the same although it was not.
+bool stays(const Column& column, const int64_t* labels, const CellOrigin& origin);
+
 /// Completes a table of any length row by row and writes it with the same header, columns, order and delimiter; columns
 /// that the model does not have stay as they are. With draws above 1 a first column `draw` counts them, row by row; if
 /// the table has a column of that name, `draw_`.

@@ -10,6 +10,7 @@
 #include "segre/core/utf8.h"
 #include "segre/data/label_dictionary.h"
 #include "segre/data/label_finder.h"
+#include "segre/io/csv.h"
 #include "segre/io/npy.h"
 #include "segre/io/png.h"
 #include "segre/sources/relabel.h"
@@ -17,18 +18,30 @@
 namespace segre {
 namespace {
 
-std::vector<std::string> names_of(const Space& space) {
-  std::vector<std::string> names;
-  for (int64_t i = 0; i < space.n_variables(); ++i) names.push_back(space.variable_name(i));
-  return names;
-}
-
-int64_t find_variable(const std::vector<std::string>& names, const std::string& name, const std::string& option) {
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end())
+// What a user can name: columns, or variables.
+class Named {
+ public:
+  explicit Named(const Space& space) : columns_(space.columns_and_variables()) {
+    for (const Column& column : columns_) names_.push_back(column.name);
+  }
+  // nullptr if there is none.
+  const Column* find(const std::string& name) const {
+    const auto at = std::find(names_.begin(), names_.end(), name);
+    return at == names_.end() ? nullptr : &columns_[at - names_.begin()];
+  }
+  const Column& require(const std::string& name, const std::string& option) const {
+    if (const Column* found = find(name)) return *found;
     fail_input(option, ": the model has no variable '", printable(name), "'; the nearest is ",
-               printable(nearest(name, names)));
-  return at - names.begin();
+               printable(nearest(name, names_)));
+  }
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::string> names_;
+};
+
+void mark(torch::Tensor& given, const Column& column) {
+  given.slice(0, column.first, column.first + column.n_variables).fill_(true);
 }
 
 // The half of an image that a word names, [n] bool; undefined for other words.
@@ -123,10 +136,10 @@ std::string source_name(const std::string& text) {
 }  // namespace
 
 torch::Tensor parse_variables(const Space& space, const std::string& text, const std::string& option) {
-  const auto names = names_of(space);
-  if (const auto at = std::find(names.begin(), names.end(), text); at != names.end()) {  // it may contain a comma
+  const Named named(space);
+  if (const Column* column = named.find(text)) {  // its name may contain a comma
     auto one = torch::zeros({space.n_variables()}, torch::kBool);
-    one[at - names.begin()] = true;
+    mark(one, *column);
     return one;
   }
   if (text.ends_with(".png") || text.ends_with(".npy")) return read_mask(space, text, option);
@@ -134,7 +147,7 @@ torch::Tensor parse_variables(const Space& space, const std::string& text, const
   auto given = torch::zeros({space.n_variables()}, torch::kBool);
   for (const std::string& word : split_list(text, option)) {
     const bool by_number = !space.is(PartKind::columns) && add_positions(given, word, option);
-    if (!by_number) given[find_variable(names, word, option)] = true;
+    if (!by_number) mark(given, named.require(word, option));
   }
   return given;
 }
@@ -155,16 +168,17 @@ torch::Tensor parse_labels(const Space& space, const std::string& text, const st
 torch::Tensor labels_named(const Space& space, const std::vector<std::pair<std::string, std::string>>& pairs,
                            const std::string& option) {
   auto labels = torch::full({1, space.n_variables()}, kUnknown, torch::kInt64);
-  const auto names = names_of(space);
+  const Named named(space);
   for (const auto& [name, text] : pairs) {
-    const int64_t variable = find_variable(names, name, option);
-    const int64_t label = LabelFinder(space, variable).find(text);
-    if (label < 0)
+    const Column& column = named.require(name, option);
+    const Bins::Place place = LabelFinder(space, column.first).place(text);
+    if (place.label < 0)
       fail_input(option, " ", printable(name + "=" + text), ": ", printable(name), " has the labels ",
-                 list_labels(label_names(space, variable)));
-    if (labels[0][variable].item<int64_t>() != kUnknown)
+                 list_labels(label_names(space, column.first)));
+    if (labels[0][column.first].item<int64_t>() != kUnknown)
       fail_input(option, " ", printable(name + "=" + text), ": ", printable(name), " is stated twice");
-    labels[0][variable] = label;
+    labels[0][column.first] = place.label;
+    if (column.n_variables == 2) labels[0][column.first + 1] = place.within;
   }
   return labels;
 }

@@ -106,7 +106,20 @@ void count_pairs(OddRows& rows, const DataSource& train) {
   if (most < kFewestPaired) return;
   const auto paired = chosen_items(train, most);
   rows.n_paired = paired.size(0);
-  for (int64_t k = 0; k < rows.labels.size(0); ++k) rows.pairs.push_back(rarest_pair(rows.labels[k], paired));
+  std::vector<int64_t> heads;  // where in its level a number lies says nothing
+  for (const Column& column : rows.space.columns()) heads.push_back(column.first);
+  const auto of_columns = [&](const torch::Tensor& labels) {
+    return labels.index_select(1, torch::tensor(heads, torch::kInt64));
+  };
+  const auto paired_columns = of_columns(paired);
+  const auto own = of_columns(rows.labels);
+  for (int64_t k = 0; k < own.size(0); ++k) {
+    rows.pairs.push_back(rarest_pair(own[k], paired_columns));
+    if (auto& pair = rows.pairs.back()) {
+      pair->first = heads[pair->first];
+      pair->second = heads[pair->second];
+    }
+  }
 }
 
 torch::Tensor calibration_items(const DataSource& train, const OutlierOptions& options) {

@@ -36,9 +36,9 @@ class ColumnBuilder {
  public:
   ColumnBuilder(const Space& space, std::string name, int64_t n_rows)
       : name_(std::move(name)), codes_(n_rows, kMissingCode) {
-    for (int64_t i = 0; i < space.n_variables(); ++i)
-      if (space.variable_name(i) == name_)
-        for (const auto& label : label_names(space, i)) labels_.insert(label);
+    for (const Column& column : space.columns())
+      if (column.name == name_)
+        for (const auto& label : label_names(space, column.first)) labels_.insert(label);
   }
 
   void set(int64_t row, const Json& value, const std::string& place) {
@@ -75,7 +75,8 @@ Frame frame_of(const Space& space, const Json& rows, const std::string& what, Ho
     if (is_new) columns.emplace_back(space, name, n_rows);
     return columns[at->second];
   };
-  for (int64_t i = 0; holes == Holes::unknown && i < space.n_variables(); ++i) column(space.variable_name(i));
+  if (holes == Holes::unknown)
+    for (const Column& known : space.columns()) column(known.name);
   for (int64_t k = 0; k < n_rows; ++k) {
     const std::string place = concat(what, ": row ", k);
     if (!rows[k].is_object()) fail_input(place, " is ", rows[k].type_name(), ", an object was expected: {NAME: VALUE}");
@@ -94,9 +95,10 @@ std::vector<std::vector<std::string>> texts_of(const Space& space, const Json& r
   std::vector<std::vector<std::string>> texts;
   for (size_t k = 0; has_bins && k < rows.size(); ++k) {
     texts.emplace_back();
-    for (int64_t i = 0; i < space.n_variables(); ++i) {
-      const auto at = rows[k].find(space.variable_name(i));
-      texts.back().push_back(at == rows[k].end() ? "" : value_text(*at, "").value_or(""));
+    for (const Column& column : space.columns()) {
+      const auto at = rows[k].find(column.name);
+      const std::string text = at == rows[k].end() ? "" : value_text(*at, "").value_or("");
+      texts.back().insert(texts.back().end(), column.n_variables, text);
     }
   }
   return texts;
@@ -132,6 +134,11 @@ torch::Tensor labels_of_arrays(const Space& space, const Json& rows, const std::
   return torch::tensor(labels, torch::kInt64).view({static_cast<int64_t>(rows.size()), space.n_variables()});
 }
 
+// Whether the cells of a column of numbers or dates are values, not the names of bins.
+bool is_value(const Space& space, const Column& column, const std::optional<BinValues>& values) {
+  return space.bins(column.first)->are_levels || (values && !values->names_of_bins);
+}
+
 // Labels [n] at `label` as nested arrays, consumed from the front.
 Json nested(const std::vector<int64_t>& shape, size_t axis, const int64_t*& label) {
   if (axis == shape.size()) {
@@ -144,21 +151,20 @@ Json nested(const std::vector<int64_t>& shape, size_t axis, const int64_t*& labe
 }
 
 Json table_rows(const Space& space, const torch::Tensor& labels, const std::optional<BinValues>& values) {
-  const int64_t n = space.n_variables();
+  const auto all = labels.contiguous();
+  const auto columns = space.columns();
   Json rows = Json::array();
-  for (int64_t k = 0; k < labels.size(0); ++k) {
+  for (int64_t k = 0; k < all.size(0); ++k) {
+    const auto* row_labels = all[k].const_data_ptr<int64_t>();
     Json row = Json::object();
-    for (int64_t i = 0; i < n; ++i) {
-      const auto label = labels[k][i].item<int64_t>();
-      const Bins* bins = values ? space.bins(i) : nullptr;
-      Json& cell = row[space.variable_name(i)];
-      if (label < 0 || space.label_name(i, label) == kMissingName) continue;  // null
-      if (bins == nullptr || label >= bins->size()) {
-        cell = space.label_name(i, label);
-        continue;
-      }
-      const auto number = (values->first_item + static_cast<uint64_t>(k)) * static_cast<uint64_t>(n);
-      cell = cell_of(space, i, bins->draw(label, uniform_double(values->random, number + static_cast<uint64_t>(i))));
+    for (const Column& column : columns) {
+      const int64_t i = column.first;
+      Json& cell = row[column.name];
+      if (row_labels[i] < 0 || space.label_name(i, row_labels[i]) == kMissingName) continue;  // null
+      const bool is_named = space.bins(i) == nullptr || !is_value(space, column, values);
+      const auto within = values ? std::optional(values->within(space, k, i)) : std::nullopt;
+      cell = is_named ? Json(space.label_name(i, row_labels[i]))
+                      : cell_of(space, i, cell_text(space, column, row_labels + i, within));
     }
     rows.push_back(std::move(row));
   }
@@ -199,7 +205,7 @@ Json cell_of(const Space& space, int64_t variable, const std::string& text) {
   const Bins* bins = space.bins(variable);
   const auto number = bins != nullptr && bins->unit == Bins::Unit::number ? parse_number(text) : std::nullopt;
   if (!number) return text;
-  return bins->decimals == 0 && *number == std::floor(*number) && std::abs(*number) < 1e15
+  return text.find_first_of(".e") == std::string::npos && std::abs(*number) < 1e15
              ? Json(static_cast<int64_t>(*number))
              : Json(*number);
 }

@@ -32,8 +32,7 @@ ItemBatch items_of(const Space& space, const Json& rows, const std::string& what
                    Holes holes = Holes::unknown);
 
 /// The way back: labels [N, n] of any integer type as an array of such rows, null where a label is unknown or stands
-/// for missing values. With `values`, binned labels are values drawn within their bins, as write_labels_csv has them;
-/// otherwise the bins' names.
+/// for missing values. Numbers and dates are as in write_labels_csv.
 Json rows_of(const Space& space, const torch::Tensor& labels, const std::optional<BinValues>& values = std::nullopt);
 
 /// A value of a column as it is in such a row: its text, or the number if the column's labels are bins of numbers.

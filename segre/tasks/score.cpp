@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <iomanip>
+#include <numeric>
 
 #include "segre/core/error.h"
 #include "segre/eval/total_variation.h"
@@ -50,6 +51,30 @@ double mean_scored(const torch::Tensor& labels, const torch::Tensor& given) {
   if (given.defined()) scored = scored.logical_and(given.logical_not());
   const double mean = scored.sum(1).to(torch::kFloat64).mean().item<double>();
   return mean > 0.0 ? mean : 1.0;
+}
+
+const char* const kOfDensity = "; of columns of numbers and dates a density in their units";
+
+// Adds the log densities of values within their levels, given the labels, to the scores of items [N, n]. Returns whether
+// any column that is scored has levels.
+bool add_densities(const Space& space, const torch::Tensor& labels, const torch::Tensor& given, ItemScores& scores) {
+  bool any = false;
+  const auto all = labels.to(torch::kCPU, torch::kInt64).contiguous();
+  for (const Column& column : space.columns_and_variables()) {
+    const Bins* bins = space.bins(column.first);
+    if (bins == nullptr || !bins->are_levels || bins->n_intervals() == 0 || bins->are_points) continue;
+    if (given.defined() && given[column.first].item<bool>()) continue;
+    any = true;
+    auto added = torch::zeros({all.size(0)}, torch::kFloat64);
+    auto* to = added.data_ptr<double>();
+    const auto* label = all.const_data_ptr<int64_t>() + column.first;
+    for (int64_t k = 0; k < all.size(0); ++k, label += all.size(1))
+      if (label[0] >= 0 && label[0] < bins->size())
+        to[k] = bins->log_density({label[0], column.n_variables == 2 ? label[1] : 0});
+    scores.log_p = scores.log_p + added;
+    if (scores.cells.defined()) scores.cells.select(1, column.first).add_(added);
+  }
+  return any;
 }
 
 int64_t number_of(int64_t item, const std::vector<int64_t>& file_rows) {
@@ -194,8 +219,12 @@ ScoredData Scorer::operator()(const torch::Tensor& labels, const WorkCallbacks& 
   ScoredData out{.space = run_.model.space(), .distinct = distinct_items(labels), .scores = {}, .summary = {}};
   out.scores = score(out.distinct, options_.each, callbacks);
   out.summary = summarise(out.scores.items, run_.model.space(), out.distinct.counts);
-  out.summary.n_variables = mean_scored(labels, options_.given);
   if (out.scores.kind == ScoreKind::lower_bound) require_possible(out.summary);
+  if (add_densities(out.space, out.distinct.labels, options_.given, out.scores.items)) {
+    out.summary = summarise(out.scores.items, run_.model.space(), out.distinct.counts);
+    out.scores.meaning += kOfDensity;
+  }
+  out.summary.n_variables = mean_scored(labels, options_.given);
   return out;
 }
 
@@ -289,13 +318,15 @@ void write_scores_csv(std::ostream& out, const ItemScores& scores, const std::ve
 void write_cells_csv(std::ostream& out, const Space& space, const ItemScores& scores,
                      const std::vector<int64_t>& file_rows) {
   out << "item";
-  for (int64_t i = 0; i < space.n_variables(); ++i) out << ',' << csv_field(space.variable_name(i));
+  const auto columns = space.columns_and_variables();
+  for (const Column& column : columns) out << ',' << csv_field(column.name);
   out << '\n' << std::setprecision(7);
   const auto cells = scores.cells.contiguous();
   const auto* at = cells.const_data_ptr<double>();
-  for (int64_t k = 0; k < cells.size(0); ++k) {
+  for (int64_t k = 0; k < cells.size(0); ++k, at += cells.size(1)) {
     out << number_of(k, file_rows);
-    for (int64_t i = 0; i < cells.size(1); ++i) out << ',' << -*at++ + 0.0;
+    for (const Column& column : columns)
+      out << ',' << -std::accumulate(at + column.first, at + column.first + column.n_variables, 0.0) + 0.0;
     out << '\n';
   }
 }

@@ -158,18 +158,25 @@ Predicted Session::predict(ItemStream& items, const PredictRequest& request, con
   Scope scope;
   Predicted out{.space = space(), .variable = predicted_variable(space(), request), .items = {}, .quality = {}};
   const auto completer = this->completer(request);
-  std::vector<torch::Tensor> probabilities, best, truth;
+  std::vector<torch::Tensor> probabilities, best, truth, numbers, true_numbers;
   const auto use = [&](const PredictedItems& batch) {
     append(out.items.rows, batch.rows);
     probabilities.push_back(batch.probabilities);
     best.push_back(batch.best);
     truth.push_back(batch.truth);
+    if (!batch.numbers.defined()) return;
+    numbers.push_back(batch.numbers);
+    true_numbers.push_back(batch.true_numbers);
   };
   out.quality = predict_items(*completer, out.variable, items, use, callbacks);
   if (!best.empty()) {
     out.items.probabilities = torch::cat(probabilities);
     out.items.best = torch::cat(best);
     out.items.truth = torch::cat(truth);
+  }
+  if (!numbers.empty()) {
+    out.items.numbers = torch::cat(numbers);
+    out.items.true_numbers = torch::cat(true_numbers);
   }
   out.notes = scope.notes.take();
   return out;

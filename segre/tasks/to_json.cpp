@@ -1,6 +1,8 @@
 #include "segre/tasks/to_json.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "segre/core/error.h"
 #include "segre/data/label_dictionary.h"
@@ -33,10 +35,11 @@ Json of_labels(const Space& space, int64_t variable, const torch::Tensor& p) {
   return labels;
 }
 
-// One number per variable, by its name: values [n].
-Json of_variables(const Space& space, const torch::Tensor& values) {
+// One number per column, by its name: the sum over its variables of values [n].
+Json of_columns(const Space& space, const torch::Tensor& values) {
   Json cells = Json::object();
-  for (int64_t i = 0; i < space.n_variables(); ++i) cells[space.variable_name(i)] = number_at(values, i);
+  for (const Column& column : space.columns_and_variables())
+    cells[column.name] = values.narrow(0, column.first, column.n_variables).sum().item<double>();
   return cells;
 }
 
@@ -49,13 +52,18 @@ class CompletedTable {
   Json row(int64_t item, int64_t draw) const {
     const CompletedItems& items = result_.items;
     Json cells = Json::object();
-    for (int64_t i = 0; i < space_.n_variables(); ++i) {
-      const auto label = items.labels[item][draw][i].item<int64_t>();
-      const bool is_known = items.known[item][i].item<int64_t>() != kUnknown;
-      const bool stays = is_known || (result_.keeps[i] && label == items.data[item][i].item<int64_t>());
-      Json& cell = cells[space_.variable_name(i)];
-      if (label < 0 || space_.label_name(i, label) == kMissingName) continue;  // null
-      cell = stays ? own_value(item, i, label) : drawn(item, draw, i, label);
+    const auto labels = items.labels[item][draw].to(torch::kInt64).contiguous();
+    const auto known = items.known[item].contiguous();
+    const auto data = items.data[item].contiguous();
+    for (const Column& column : space_.columns()) {
+      const int64_t i = column.first;
+      const auto* label = labels.const_data_ptr<int64_t>() + i;
+      const CellOrigin origin{.known = known.const_data_ptr<int64_t>() + i,
+                              .data = data.const_data_ptr<int64_t>() + i,
+                              .keeps = result_.keeps[i]};
+      Json& cell = cells[column.name];
+      if (*label < 0 || space_.label_name(i, *label) == kMissingName) continue;  // null
+      cell = stays(column, label, origin) ? own_value(item, i, *label) : drawn(item, draw, column, label);
     }
     return cells;
   }
@@ -67,13 +75,12 @@ class CompletedTable {
     if (space_.bins(variable) == nullptr || texts.empty()) return space_.label_name(variable, label);
     return cell_of(space_, variable, texts[item][variable]);
   }
-  Json drawn(int64_t item, int64_t draw, int64_t variable, int64_t label) const {
-    const Bins* bins = space_.bins(variable);
-    if (bins == nullptr || label >= bins->size()) return space_.label_name(variable, label);
-    constexpr double kMiddle = 0.5;
-    const auto number = static_cast<uint64_t>(item * space_.n_variables() + variable);
-    const double u = result_.request.wanted.draws == 0 ? kMiddle : uniform_double(values_.part(draw), number);
-    return cell_of(space_, variable, bins->draw(label, u));
+  Json drawn(int64_t item, int64_t draw, const Column& column, const int64_t* label) const {
+    const BinValues values{.random = values_.part(draw)};
+    const double u = result_.request.wanted.draws == 0 ? kMiddle : values.within(space_, item, column.first);
+    const std::string text = cell_text(space_, column, label, u);
+    const Bins* bins = space_.bins(column.first);
+    return bins == nullptr || *label >= bins->size() ? Json(text) : cell_of(space_, column.first, text);
   }
 
   const Space& space_;
@@ -84,10 +91,12 @@ class CompletedTable {
 Json unknown_cells(const Completed& result, int64_t item) {
   const Space& space = result.space;
   Json cells = Json::object();
-  for (int64_t i = 0; i < space.n_variables(); ++i)
+  for (const Column& column : space.columns_and_variables()) {
+    const int64_t i = column.first;
     if (result.items.known[item][i].item<int64_t>() == kUnknown)
-      cells[space.variable_name(i)] =
+      cells[column.name] =
           of_labels(space, i, result.items.probabilities[item].narrow(0, space.offset(i), space.n_labels(i)));
+  }
   return cells;
 }
 
@@ -158,7 +167,7 @@ Json odd_row(const OddRows& rows, int64_t rank, int64_t item) {
            {"std_error", number_at(rows.std_error, item)},
            {"percentile", number_at(rows.percentile, item)},
            {"column",
-            rows.variable.defined() ? Json(rows.space.variable_name(rows.variable[item].item<int64_t>())) : Json()},
+            rows.variable.defined() ? Json(rows.space.column_of(rows.variable[item].item<int64_t>()).name) : Json()},
            {"pair", pair == nullptr ? Json() : of(*pair, rows, item)},
            {"nats", number_at(rows.nats, item)},
            {"nats_error", number_at(rows.nats_error, item)},
@@ -173,8 +182,8 @@ Json odd_row(const OddRows& rows, int64_t rank, int64_t item) {
 Json to_json(const Sampled& result) {
   const SampleRequest& request = result.request;
   const auto count = static_cast<double>(request.count);
-  std::optional<BinValues> values;
-  if (request.numbers) values = {RandomStream(request.seed, Purpose::bin_values)};
+  const BinValues values{.random = RandomStream(request.seed, Purpose::bin_values),
+                         .names_of_bins = !request.numbers};
   Json json{{"count", request.count},
             {"seed", request.seed},
             {"sampler", request.sample.sampler},
@@ -211,9 +220,43 @@ Json to_json(const Completed& result) {
           {"notes", result.notes}};
 }
 
+namespace {
+
+// Predictions of a measured column.
+Json of_numbers(const Predicted& result) {
+  const PredictedItems& items = result.items;
+  const Bins& bins = *result.space.bins(result.variable);
+  Json rows = Json::array();
+  for (int64_t k = 0; k < items.numbers.size(0); ++k) {
+    Json row{{"row", items.rows[k]}};
+    for (size_t which = 0; which < kNumberSummary.size(); ++which)
+      row[kNumberSummary[which]] = cell_of(
+          result.space, result.variable,
+          predicted_text(bins, number_at(items.numbers[k], static_cast<int64_t>(which))));
+    const double truth = number_at(items.true_numbers, k);
+    row["truth"] = std::isnan(truth) ? Json() : cell_of(result.space, result.variable, bins.text_of(truth));
+    rows.push_back(std::move(row));
+  }
+  Json quality;
+  if (const auto& found = result.quality.numbers)
+    quality = {{"rows", result.quality.n_truth},
+               {"absolute_error", of(found->absolute_error)},
+               {"root_mean_square_error", found->squared_error},
+               {"covered", of(found->covered)}};
+  return {{"column", result.space.variable_name(result.variable)},
+          {"rows", rows},
+          {"quality", quality},
+          {"notes", result.notes}};
+}
+
+}  // namespace
+
 Json to_json(const Predicted& result) {
+  if (result.items.numbers.defined()) return of_numbers(result);
   const Space& space = result.space;
-  const auto& [file_rows, probabilities, best, truth] = result.items;
+  const PredictedItems& items = result.items;
+  const auto& [file_rows, probabilities, best, truth] =
+      std::tie(items.rows, items.probabilities, items.best, items.truth);
   Json rows = Json::array();
   for (int64_t k = 0; k < best.numel(); ++k) {
     const auto label = best[k].item<int64_t>();
@@ -248,7 +291,7 @@ Json to_json(const ScoredData& result) {
     Json item{{"item", item_number(result.file_rows, k)},
               {"log_p", number_at(all.log_p, k)},
               {"std_error", number_at(error, k)}};
-    if (all.cells.defined()) item["nats"] = of_variables(result.space, -all.cells[k] + 0.0);
+    if (all.cells.defined()) item["nats"] = of_columns(result.space, -all.cells[k] + 0.0);
     items.push_back(std::move(item));
   }
   Json json = how_scored(result.scores);
