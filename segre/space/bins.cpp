@@ -185,7 +185,9 @@ std::string Bins::draw(Place place, double u) const {
   double value = is_counted ? low + std::floor(u * count) * step : low * (1.0 - u) + high * u;
   for (const double other : without)
     if (is_counted && value > other - 0.5 * step) value += step;
-  if (value > high || (value >= high && !has_high)) value = low;  // due to rounding
+  // Rounding must not leave the interval, nor lose its upper end.
+  const double slack = is_counted ? (has_high ? 0.5 : -0.5) * step : 0.0;
+  if (value > high + slack || (value >= high && !has_high)) value = low;
   return value_text(*this, value, !is_counted && unit == Unit::number);
 }
 

@@ -46,7 +46,7 @@ std::vector<std::pair<std::string, Sample>> columns() {
   return {{"counts", sample_of([](double u) { return fixed(u < 0.6 ? 0.0 : 400.0 * skewed(u), 0); })},
           {"prices", sample_of([](double u) { return fixed(skewed(u), 2); })},
           {"hundreds", sample_of([](double u) { return fixed(100.0 * std::round(90.0 * skewed(u)), 0); })},
-          {"floats", sample_of([](double u) { return concat(u < 0.1 ? 0.0 : skewed(u) / 3.0); })},
+          {"floats", sample_of([](double u) { return u < 0.1 ? "0" : fixed(skewed(u) / 3.0, 18); })},
           {"both signs", sample_of([](double u) { return fixed(20.0 * (u - 0.5) * skewed(u), 3); })},
           {"dates", sample_of([](double u) { return concat("20", 10 + static_cast<int>(u * 89), "-0",
                                                            1 + static_cast<int>(u * 8000) % 9, "-1",
