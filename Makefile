@@ -120,6 +120,7 @@ demo: plan-demo configure
 
 bench: setup-bench build
 	$(call say,bench)
+	@cmake --build $(BUILD) --target segre_bench
 	@bench/run.sh $(BUILD)
 	@bench/unet.sh $(BUILD) $(if $(filter 1,$(CUDA)),cuda,cpu)
 

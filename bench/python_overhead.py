@@ -4,7 +4,8 @@
     bench/python_overhead.py [BUILD] [REPEATS]
 
 The table has 10 columns; a score takes 32 evaluations of the network. Both sides take turns, and medians are printed.
-Run it with a Python that has segre and pandas: .venv/bin/python after `make python`.
+Run it with a Python that has segre and pandas, .venv/bin/python after `make python`, and build its C++ first:
+`cmake --build build --target segre_bench`.
 """
 
 import json
