@@ -281,7 +281,7 @@ torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor
   check_same_shape(space, from, what);
   check_parts(from, labels);
   return space.is(PartKind::columns) ? relabel_table(space, from, labels, what, place)
-                                         : relabel_shared(space, from, labels, what, place);
+                                     : relabel_shared(space, from, labels, what, place);
 }
 
 std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSource> source, const std::string& what) {
@@ -297,8 +297,8 @@ std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSour
 }
 
 std::shared_ptr<DataSource> open_source_for(const Space& space, const std::string& name, const std::string& what,
-                                            Unknowns unknowns) {
-  const Wanted wanted{space, what, 0, unknowns};
+                                            Unknowns unknowns, Lacking lacking) {
+  const Wanted wanted{space, what, 0, unknowns, lacking};
   std::shared_ptr<DataSource> source = open_source(name, &wanted);
   auto relabelled = relabel(space, source, what);
   note_others(space, source->space(), what);
@@ -318,7 +318,8 @@ torch::Tensor first_items(const Space& space, const DataSource& source, int64_t 
 
 NumberedItems numbered_items(const Space& space, const std::string& name, int64_t most, const std::string& what,
                              Unknowns unknowns) {
-  const Wanted wanted{space, what, most};
+  const Lacking lacking = unknowns == Unknowns::allow ? Lacking::unknown : Lacking::refuse;
+  const Wanted wanted{.space = space, .what = what, .most_items = most, .lacking = lacking};
   const auto source = open_source(name, &wanted);
   NumberedItems items{first_items(space, *source, most, what, unknowns), {}};
   items.file_rows = file_rows_of(*source, items.labels.size(0));
