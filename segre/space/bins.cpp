@@ -11,6 +11,7 @@
 #include "segre/core/json_number.h"
 #include "segre/space/moment.h"
 #include "segre/space/number_grid.h"
+#include "segre/space/number_pieces.h"
 
 namespace segre {
 namespace {
@@ -210,62 +211,26 @@ double Bins::log_density(Place place) const {
 
 namespace {
 
-// The distribution that probabilities of labels mean, as pieces in ascending order: intervals and single values.
-struct Piece {
-  double low, high, p;
-};
-
-std::vector<Piece> pieces_of(const Bins& bins, const double* p) {
-  std::vector<Piece> pieces;
-  const int64_t n = bins.n_intervals();
-  const double step = grid_step(bins);
-  for (int64_t k = 0; k < n; ++k) {
+// The probabilities of intervals and single values from those of labels, each interval of a label being as likely as
+// the others.
+std::vector<double> spread_evenly(const Bins& bins, const double* p) {
+  std::vector<double> spread;
+  for (int64_t k = 0; k < bins.n_intervals(); ++k) {
     const int64_t label = k / bins.fine;
-    const double share = p[label] / static_cast<double>(std::min((label + 1) * bins.fine, n) - label * bins.fine);
-    const auto [low, high, has_high, without] = interval(bins, k);
-    if (bins.are_points || high == low) {
-      pieces.push_back({low, low, share});
-      continue;
-    }
-    // A value on a grid stands for what is within half a step of it, and values with labels of their own are left out.
-    const double half = 0.5 * step;
-    const double width = high - low + (has_high ? step : 0.0) - step * static_cast<double>(without.size());
-    double from = low - half;
-    const auto add_up_to = [&](double to) {
-      if (to > from) pieces.push_back({from, to, share * (to - from) / width});
-    };
-    for (const double cut : without) {
-      add_up_to(cut - half);
-      from = cut + half;
-    }
-    add_up_to(has_high ? high + half : high - half);
+    const int64_t n_sharing = std::min((label + 1) * bins.fine, bins.n_intervals()) - label * bins.fine;
+    spread.push_back(p[label] / static_cast<double>(n_sharing));
   }
-  for (size_t k = 0; k < bins.own.size(); ++k) pieces.push_back({bins.own[k], bins.own[k], p[bins.n_shared() + k]});
-  std::stable_sort(pieces.begin(), pieces.end(),
-                   [](const Piece& a, const Piece& b) { return std::pair(a.low, a.high) < std::pair(b.low, b.high); });
-  return pieces;
+  spread.insert(spread.end(), p + bins.n_shared(), p + bins.size());
+  return spread;
 }
 
 }  // namespace
 
 double Bins::quantile(const double* p, double q) const {
-  double below = 0.0;
-  double last = least();
-  for (const Piece& piece : pieces_of(*this, p)) {
-    if (piece.p > 0.0) last = piece.high;
-    if (piece.p > 0.0 && below + piece.p >= q)
-      return std::clamp(piece.low + (piece.high - piece.low) * std::clamp((q - below) / piece.p, 0.0, 1.0), least(),
-                        largest());
-    below += piece.p;
-  }
-  return std::min(last, largest());
+  return NumberPieces(*this).quantile(spread_evenly(*this, p).data(), q);
 }
 
-double Bins::mean(const double* p) const {
-  double sum = 0.0;
-  for (const Piece& piece : pieces_of(*this, p)) sum += piece.p * 0.5 * (piece.low + piece.high);
-  return sum;
-}
+double Bins::mean(const double* p) const { return NumberPieces(*this).mean(spread_evenly(*this, p).data()); }
 
 void Bins::check(const std::string& what) const {
   if (are_levels) {

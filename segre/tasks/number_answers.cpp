@@ -8,6 +8,7 @@
 #include "segre/space/bins.h"
 #include "segre/space/blocks.h"
 #include "segre/space/number_grid.h"
+#include "segre/space/number_pieces.h"
 
 namespace segre {
 namespace {
@@ -23,14 +24,13 @@ constexpr std::array kQuantiles = {0.5, 0.0, 0.05, 0.25, 0.75, 0.95};
 class NumberDistribution {
  public:
   NumberDistribution(const Completer& completer, const Column& column, const torch::Tensor& marginals)
-      : completer_(completer), column_(column), bins_(*completer.space().bins(column.first)), finest_(bins_) {
-    finest_.fine = 1;
+      : completer_(completer), column_(column), bins_(*completer.space().bins(column.first)), pieces_(bins_) {
     const Space& space = completer.space();
     const auto p = marginals.narrow(1, space.offset(column.first), bins_.size());
     labels_ = (p / p.sum(1, /*keepdim=*/true)).contiguous();
-    numbers_ = torch::empty({p.size(0), finest_.size()}, torch::kFloat64);
+    numbers_ = torch::empty({p.size(0), pieces_.size()}, torch::kFloat64);
     for (int64_t row = 0; row < p.size(0); ++row)
-      for (int64_t k = 0; k < finest_.size(); ++k) {
+      for (int64_t k = 0; k < pieces_.size(); ++k) {
         const Bins::Place place = bins_.place_of(k);
         of(row)[k] = labels_of(row)[place.label] / static_cast<double>(n_within(place.label));
       }
@@ -54,12 +54,12 @@ class NumberDistribution {
       set_within(rows[k], ranges[k], within[static_cast<int64_t>(k)].const_data_ptr<double>());
   }
 
-  double quantile(int64_t row, double q) const { return finest_.quantile(of(row), q); }
-  double mean(int64_t row) const { return finest_.mean(of(row)); }
+  double quantile(int64_t row, double q) const { return pieces_.quantile(of(row), q); }
+  double mean(int64_t row) const { return pieces_.mean(of(row)); }
 
  private:
-  double* of(int64_t row) { return numbers_.data_ptr<double>() + row * finest_.size(); }
-  const double* of(int64_t row) const { return numbers_.const_data_ptr<double>() + row * finest_.size(); }
+  double* of(int64_t row) { return numbers_.data_ptr<double>() + row * pieces_.size(); }
+  const double* of(int64_t row) const { return numbers_.const_data_ptr<double>() + row * pieces_.size(); }
   const double* labels_of(int64_t row) const { return labels_.const_data_ptr<double>() + row * bins_.size(); }
   // How many intervals share a label.
   int64_t n_within(int64_t label) const {
@@ -100,9 +100,9 @@ class NumberDistribution {
   const Completer& completer_;
   Column column_;
   const Bins& bins_;
-  Bins finest_;            // the same intervals, each with a label of its own
+  NumberPieces pieces_;
   torch::Tensor labels_;   // [B, bins_.size()]
-  torch::Tensor numbers_;  // [B, finest_.size()]
+  torch::Tensor numbers_;  // [B, intervals and single values]
 };
 
 // A value and its labels, as a completed row has them.
