@@ -28,7 +28,7 @@ struct CompleteArguments {
   std::string out;
   bool json = false;
   int64_t draws = 1;
-  bool best = false;
+  std::string best;  // "", "cells" or "row"
   std::string probabilities;
   std::string evidence;
   double noise = 0.0;
@@ -39,6 +39,12 @@ struct CompleteArguments {
   std::string device = "cpu";
   std::string checkpoint{};
 };
+
+int64_t n_draws(const CompleteArguments& a) { return a.best.empty() ? a.draws : 0; }
+
+Best best_of(const CompleteArguments& a) {
+  return a.best.empty() ? Best::cells : choose<Best>("--best", a.best, {{"cells", Best::cells}, {"row", Best::row}});
+}
 
 bool is_plain_table(const CompleteArguments& a, const Space& space) {
   return parse_source_name(a.data).kind() == "csv" && space.is(PartKind::columns) && a.evidence.empty();
@@ -52,7 +58,7 @@ SourceName table_name(const CompleteArguments& a) {
 // A table goes through row by row and keeps its form.
 int64_t complete_table(const CompleteArguments& a, const Completer& completer, RanksOutput* out,
                        RanksOutput* probabilities) {
-  CompleteOutputs outputs{.draws = a.best ? 0 : a.draws};
+  CompleteOutputs outputs{.draws = n_draws(a), .best = best_of(a)};
   int64_t n = 0;
   const auto work = [&] {
     n = with_progress([&](const WorkCallbacks& callbacks) {
@@ -80,7 +86,7 @@ int64_t complete_table(const CompleteArguments& a, const Completer& completer, R
 // The items with their numbers, and what is known about their labels besides.
 ItemBatch read_items(const CompleteArguments& a, const Space& space, bool writes_text) {
   const std::string what = "--data " + a.data;
-  const auto source = open_source_for(space, a.data, what, Unknowns::allow);
+  const auto source = open_source_for(space, a.data, what, Unknowns::allow, Lacking::unknown);
   if (writes_text) note_encoding(parse_source_name(a.data));
   ItemBatch items{.labels = first_items(space, *source, a.items, what, Unknowns::allow)};
   const auto file_rows = file_rows_of(*source, items.labels.size(0));
@@ -96,7 +102,7 @@ int64_t complete_in_memory(const CompleteArguments& a, const Completer& complete
   const bool writes_text = probabilities != nullptr || (out != nullptr && out->format() == LabelFormat::csv);
   ItemsInMemory items(read_items(a, space, writes_text));
   const CompletionWanted wanted{
-      .draws = a.best ? 0 : a.draws, .labels = out != nullptr, .probabilities = probabilities != nullptr};
+      .draws = n_draws(a), .best = best_of(a), .labels = out != nullptr, .probabilities = probabilities != nullptr};
   const int64_t n_results = items.count() * std::max<int64_t>(1, wanted.draws);
   if (out != nullptr) check_label_format(out->format(), "--out", a.out, space, n_results);
   const auto run = [&](const LabelOutput::Add& add) {
@@ -142,14 +148,20 @@ void print_completed(const CompleteArguments& a, const Session& session, const C
   const std::unique_ptr<ItemStream> items =
       is_plain_table(a, space) ? stream_csv(table_name(a), space, "--data " + a.data)
                                : std::make_unique<ItemsInMemory>(read_items(a, space, /*writes_text=*/true));
-  const CompleteRequest request{options,
-                                {.draws = a.best ? 0 : a.draws, .probabilities = space.is(PartKind::columns)}};
+  const CompleteRequest request{
+      options, {.draws = n_draws(a), .best = best_of(a), .probabilities = space.is(PartKind::columns)}};
   json.print(
       with_progress([&](const WorkCallbacks& callbacks) { return session.complete(*items, request, callbacks); }));
 }
 
+std::string how_completed(const CompleteArguments& a) {
+  if (a.best.empty()) return "";
+  return best_of(a) == Best::row ? " with a likely row each" : " with the best answer for each cell on its own";
+}
+
 void complete(const CompleteArguments& a, const CLI::App& command, const std::shared_ptr<Ranks>& ranks) {
-  if (a.best && command.count("--draws") > 0) fail_input("--best and --draws: choose one of them");
+  if (!a.best.empty() && command.count("--draws") > 0) fail_input("--best and --draws: choose one of them");
+  best_of(a);  // refuses other words before the model is read
   refuse_out("--out", a.out, a.json);
   refuse_out("--probabilities", a.probabilities, a.json);
   if (a.out.empty() && a.probabilities.empty() && !a.json)
@@ -169,8 +181,8 @@ void complete(const CompleteArguments& a, const CLI::App& command, const std::sh
   const double start = now_seconds();
   const int64_t n = write_completed(a, *completer, ranks, probabilities ? &*probabilities : nullptr);
   const double seconds = now_seconds() - start;
-  std::cerr << n << " items completed in " << format_seconds(seconds) << ", " << std::setprecision(3)
-            << static_cast<double>(n) / seconds << " per second\n";
+  std::cerr << n << " items completed" << how_completed(a) << " in " << format_seconds(seconds) << ", "
+            << std::setprecision(3) << static_cast<double>(n) / seconds << " per second\n";
 }
 
 }  // namespace
@@ -193,7 +205,11 @@ void add_complete(CLI::App& app, Context& /*context*/) {
   add_json_option(*command, a->json);
   command->add_option("--draws", a->draws, "draw this many completions of each item; a table gets a first column draw")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
-  command->add_flag("--best", a->best, "instead, the most likely label of each cell given what is known");
+  command->add_flag(
+      "--best{cells}", a->best,
+      "instead, the most likely label of each cell on its own given what is known, and the median of each "
+      "number; --best=row: a likely row, whose most certain cell is filled first, then the next given "
+      "that one, and so on: cell by cell, a row may be impossible");
   command->add_option("--probabilities", a->probabilities,
                       "FILE.csv (row, column, label, probability): the distribution of each unknown cell");
   command->add_option("--evidence", a->evidence,

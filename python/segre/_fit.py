@@ -75,6 +75,8 @@ def fit(
             shutil.rmtree(folder.parent, ignore_errors=True)
         raise
     model._finish(result, source, _kinds.is_tensor(data))
+    if result.verdict:
+        model._notes.append(result.verdict)  # printed with the training's progress, if that was wanted
     if out is None:
         weakref.finalize(model, shutil.rmtree, folder.parent, True)
     return model

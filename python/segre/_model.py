@@ -196,8 +196,9 @@ class Model:
         seed: int = 1,
         **options: Any,
     ) -> Any:
-        """log p of each item in nats, with its standard error as ``.std_error``. Missing values are a label,
-        as in training; ``missing="unknown"`` leaves such cells out.
+        """log p of each item in nats, with its standard error as ``.std_error``: with columns of numbers or dates that
+        are more than labels, a density in their units. Missing values are a label, as in training;
+        ``missing="unknown"`` leaves such cells out. Columns that the data lack are left out, with a note.
 
         bound: ``"free"``, the simulation-free lower bound; ``"path"``, the flow's own likelihood, a lower bound;
             ``"order"``, labels filled in one after another; ``"ball"``, the paper's; ``"direct"``, an estimate for
@@ -220,7 +221,7 @@ class Model:
         session = self._session_for(bound)
         _check_bound(bound, order, log_mean, error is not None or evaluations != 0)
         share = isinstance(error, str)
-        source = self._open(data, False, options)
+        source = self._open(data, False, options, lacking=True)
         result = session.score(
             source, bound, _wanted(error), share, evaluations, each, log_mean,
             order, _kinds.whole(seed, "seed"),
@@ -236,23 +237,27 @@ class Model:
         data: Any,
         *,
         draws: int = 1,
-        best: bool = False,
+        best: bool | str = False,
         given: Sequence[str] | str | None = None,
         noise: float = 0.0,
         evidence: Any = None,
         seed: int = 1,
+        unseen: str | None = None,
         **config: Any,
     ) -> Any:
-        """Fills in what is unknown: NaN, None and NaT in a table, -1 in an array. Everything else stays, also a text such
-        as NA, which is a missing value to the model. A completion depends only on the model, the item, its number, the
-        seed and the draw.
+        """Fills in what is unknown: NaN, None and NaT in a table, -1 in an array, and columns of the model that a table
+        lacks. Everything else stays, also a text such as NA, which is a missing value to the model. A completion depends
+        only on the model, the item, its number, the seed and the draw.
 
         draws: completions of each item. With more than one, a DataFrame has a second level ``draw`` in its index, an
             array a second axis; without pandas, it is a list of tables.
-        best: the most likely label of each cell instead.
+        best: instead, with ``"cells"`` or True, the best answer for each cell on its own: the most likely label, of
+            numbers and dates the median. Together such cells may be an impossible row. With ``"row"``, a likely row: the
+            most certain cell is filled first, then the next given that one, and so on.
         given: columns or positions, or "upper", "left" ...: only these are taken from the data, the others are drawn.
         noise: probability that a label of the data was replaced by one drawn uniformly; all cells are then redrawn.
         evidence: log-likelihoods of all labels of all rows, [rows, labels of all variables].
+        unseen: ``"skip"`` leaves out rows with a label that training never saw; with ``"missing"`` it is a hole.
         config: keys of ``sample.*``, as for ``sample``.
 
         >>> import segre
@@ -261,17 +266,21 @@ class Model:
         (2, 2)
         """
         _show.ready()
+        if best not in (False, True, "cells", "row"):
+            raise ValueError(f"best = {best!r}: cells, row, True or False was expected")
         if best and draws != 1:
             raise ValueError(f"best and draws = {draws}: choose one of them")
+        source = self._open(data, True, {"unseen": unseen}, lacking=True)
         done = self._session.complete(
-            self._open(data, True, {}), 0 if best else _kinds.whole(draws, "draws", 1), False,
+            source, 0 if best else _kinds.whole(draws, "draws", 1), best == "row", False,
             _kinds.whole(seed, "seed"), noise, self._variables(given),
             None if evidence is None else _kinds.numbers(evidence), assignments(config, "sample."),
         )  # fmt: skip
         self._take_notes(done.notes)
         if self.space.layout == "table" and not _is_array(data):
             taken = np.ones(len(self.space.names), bool) if given is None else _there(self._variables(given))
-            return self._completed_table(data, done, taken, noise, best, seed)
+            data = _tables.with_rows(data, source)
+            return self._completed_table(data, done, taken, noise, bool(best), seed)
         labels = _sources.shaped(self.space, _there(done.labels))
         return _like(labels[:, 0] if best or draws == 1 else labels, data)
 
@@ -293,13 +302,14 @@ class Model:
         """
         _show.ready()
         if column is None:
-            done = self._session.complete(self._open(data, True, options), -1, True, 1, 0.0, None, None, [])
+            source = self._open(data, True, options, lacking=True)
+            done = self._session.complete(source, -1, False, True, 1, 0.0, None, None, [])
             self._take_notes(done.notes)
             return _like(done.probabilities, data)
         where = {name: first for name, first, _ in self.space.columns}
         if column not in where:
             self._session.variables([column], "column")  # raises ValueError, which names those there are
-        source = self._open(_tables.with_unknown(data, column), True, options)
+        source = self._open(_tables.with_unknown(data, column), True, options, lacking=True)
         predicted = self._session.predict(source, column, not _leaves_holes(data, options))
         self._take_notes(predicted.notes)
         i = where[column]
@@ -405,8 +415,8 @@ class Model:
             self._precise = _core.load_session(str(self._path), self._device, self._checkpoint, True, self._module)
         return self._precise
 
-    def _open(self, data: Any, unknowns: bool, options: Mapping[str, Any]) -> _core.Source:
-        source, notes = _sources.open_for(self.space, data, unknowns, options)
+    def _open(self, data: Any, unknowns: bool, options: Mapping[str, Any], lacking: bool = False) -> _core.Source:
+        source, notes = _sources.open_for(self.space, data, unknowns, options, lacking)
         self._take_notes(notes)
         return source
 
@@ -466,7 +476,8 @@ class Model:
                     values = _tables.taken(own[name], labels[:, draw, i])
                 else:
                     parts = labels[:, draw, i : i + n]
-                    values = _tables.column_of(self.space, i, parts, self._kinds_of(name), seed, draw, best)
+                    answers = done.answers(i) if best else None
+                    values = _tables.column_of(self.space, i, parts, self._kinds_of(name), seed, draw, best, answers=answers)
                 columns[name] = _tables.filled(data, name, values, changed[:, draw, i])
             drawn.append(_tables.with_columns(data, columns))
         if n_draws == 1:

@@ -45,15 +45,16 @@ def open_data(data: Any, options: Mapping[str, Any]) -> tuple[_core.Source, str]
 
 
 def open_for(
-    space: _core.Space, data: Any, unknowns: bool, options: Mapping[str, Any]
+    space: _core.Space, data: Any, unknowns: bool, options: Mapping[str, Any], lacking: bool = False
 ) -> tuple[_core.Source, list[str]]:
-    """The source of data for a model, in the numbers of its labels, and notes about them."""
+    """The source of data for a model, in the numbers of its labels, and notes about them. ``unknowns``: missing values
+    are unknown; ``lacking``: so are columns that a table lacks."""
     if isinstance(data, str):
-        return _core.open_source_for(space, _named(data, options), unknowns)
+        return _core.open_source_for(space, _named(data, options), unknowns, lacking)
     name = _named(_kinds.called(data), options)
     if _kinds.is_table(data):
         columns, n_rows = _tables.columns_for(space, data)
-        return _core.frame_source_for(columns, n_rows, "csv:" + name, space, unknowns)
+        return _core.frame_source_for(columns, n_rows, "csv:" + name, space, unknowns, lacking)
     return _core.array_source_for(_kinds.labels(data), "npy:" + name, space)
 
 

@@ -204,9 +204,10 @@ def column_of(
     draw: int = 0,
     middle: bool = False,
     numbers: bool = True,
+    answers: Sequence[str] | None = None,
 ) -> Any:
     """The values of a column whose variables, from this one on, have these labels [N, 1 or 2]: a categorical column,
-    numbers or dates; an array without pandas."""
+    numbers or dates; an array without pandas. ``answers``: the texts of its numbers where they are not empty."""
     unit = space._unit(variable)
     pandas = pandas_if_any()
     labels = parts[:, 0]
@@ -219,6 +220,8 @@ def column_of(
         kind = kind if unit == "label" else None
         return _plain(_named(names, codes), kind) if pandas is None else _labelled(pandas, names, codes, kind)
     known = space._texts(variable, np.maximum(parts, 0).astype(np.int64), seed, draw, middle)
+    if answers is not None:
+        known = [answer or text for answer, text in zip(answers, known, strict=True)]
     texts = [None if label < 0 or text == MISSING else text for label, text in zip(labels, known, strict=True)]
     if pandas is None:
         return _plain(np.array(texts, dtype=object), kind if unit == "number" else None)
@@ -360,6 +363,8 @@ def filled(data: Any, name: str, values: Any, unknown: np.typing.NDArray[np.bool
     """A column of the data with ``values`` where cells are unknown, in the column's type if that holds them."""
     if isinstance(data, str):
         return values
+    if name not in _keys(data):  # the model has it, the data do not
+        return values.set_axis(data.index) if is_frame(data) else np.asarray(values)
     column = data[_keys(data)[name]]
     if not is_frame(data):
         kept = np.array(column, dtype=object)
@@ -380,7 +385,7 @@ def filled(data: Any, name: str, values: Any, unknown: np.typing.NDArray[np.bool
 def with_categories(data: Any, name: str, values: Sequence[Any], kind: Kind | None) -> Any:
     """The data, whose column can hold these values if it is categorical: new categories have their places among those
     of training, or else are the last."""
-    column = data[_keys(data)[name]] if is_frame(data) else None
+    column = data[_keys(data)[name]] if is_frame(data) and name in _keys(data) else None
     if column is None or not hasattr(column, "cat"):
         return data
     own = column.cat.categories
@@ -403,7 +408,7 @@ def _keys(data: Any) -> dict[str, Any]:
 def texts_there(data: Any, name: str, holes: np.typing.NDArray[np.bool_]) -> np.typing.NDArray[np.bool_]:
     """Which of the cells that are holes to the model hold a text all the same, such as NA: [N]."""
     found = np.zeros_like(holes)
-    if isinstance(data, str) or not holes.any():
+    if isinstance(data, str) or not holes.any() or name not in _keys(data):
         return found
     values = data[_keys(data)[name]]
     rows = np.flatnonzero(holes)
@@ -413,15 +418,30 @@ def texts_there(data: Any, name: str, holes: np.typing.NDArray[np.bool_]) -> np.
 
 
 def with_columns(data: Any, columns: Mapping[str, Any]) -> Any:
-    """The data with these columns; others, which the model does not have, stay as they are."""
+    """The data with these columns, those that they lack last; others, which the model does not have, stay as they
+    are."""
     if is_frame(data):
         out = data.copy()
         for name in data.columns:
             if str(name) in columns:
                 out[name] = columns[str(name)]
-        return out
+        lacking = [name for name in columns if name not in _keys(data)]
+        return out.assign(**{name: columns[name] for name in lacking}) if lacking else out
     rest = {name: values for name, values in data.items() if name not in columns} if isinstance(data, Mapping) else {}
     return table_of({**columns, **rest})
+
+
+def with_rows(data: Any, source: _core.Source) -> Any:
+    """The rows of a table that its source has: all, unless some are left out."""
+    if isinstance(data, str):
+        return data
+    n_rows = len(data) if is_frame(data) else len(next(iter(data.values()), []))
+    if source.n_items == n_rows:
+        return data
+    rows = source._table_rows()
+    if is_frame(data):
+        return data.iloc[rows]
+    return {name: [values[row] for row in rows] for name, values in data.items()}
 
 
 def with_unknown(data: Any, name: str) -> Any:

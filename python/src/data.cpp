@@ -85,7 +85,8 @@ std::string unit_of(const Space& space, int64_t variable) {
   return "second";
 }
 
-// The cells of a column from the labels [N, 1 or 2] of its variables; numbers are those that `segre` draws with this seed.
+// The cells of a column from the labels [N, 1 or 2] of its variables; numbers are those that `segre` draws with this
+// seed.
 std::vector<std::string> texts(const Space& space, int64_t variable, const torch::Tensor& labels, uint64_t seed,
                                int64_t draw, bool middle) {
   const BinValues values{.random = RandomStream(seed, Purpose::bin_values).part(draw)};
@@ -123,16 +124,21 @@ Opened with_notes(const Open& open) {
   return {std::move(source), notes.take()};
 }
 
-Opened named_source_for(const Space& space, const std::string& name, bool unknowns) {
-  return with_notes([&] { return open_source_for(space, name, name, unknowns ? Unknowns::allow : Unknowns::refuse); });
+// `unknowns`: missing values are unknown; `lacking`: so are columns that a table lacks.
+Opened named_source_for(const Space& space, const std::string& name, bool unknowns, bool lacking) {
+  return with_notes([&] {
+    return open_source_for(space, name, name, unknowns ? Unknowns::allow : Unknowns::refuse,
+                           lacking ? Lacking::unknown : Lacking::refuse);
+  });
 }
 
 Opened frame_source_for(const std::vector<FrameSpec>& columns, int64_t n_rows, const std::string& options,
-                        const Space& space, bool unknowns) {
+                        const Space& space, bool unknowns, bool lacking) {
   return with_notes([&]() -> SharedSource {
     const SourceName name = parse_source_name(options);
     return make_dataset_source(read_frame_for(frame_of(columns, n_rows, name.target()), name, space, name.target(),
-                                              unknowns ? Unknowns::allow : Unknowns::refuse));
+                                              unknowns ? Unknowns::allow : Unknowns::refuse,
+                                              lacking ? Lacking::unknown : Lacking::refuse));
   });
 }
 
@@ -185,13 +191,10 @@ void bind_data(nb::module_& m) {
                   nb::sig("def table(columns: collections.abc.Mapping[str, object]) -> Space"),
                   "Columns by name, each with its number of labels or their names.")
       .def_static(
-          "sequence", [](int64_t length, int64_t labels) { return Space::sequence(length, labels); },
-          "length"_a, "n_labels"_a, "Sequences of one length, whose positions share their labels.")
+          "sequence", [](int64_t length, int64_t labels) { return Space::sequence(length, labels); }, "length"_a,
+          "n_labels"_a, "Sequences of one length, whose positions share their labels.")
       .def_static(
-          "image",
-          [](int64_t height, int64_t width, int64_t labels) {
-            return Space::image(height, width, labels);
-          },
+          "image", [](int64_t height, int64_t width, int64_t labels) { return Space::image(height, width, labels); },
           "height"_a, "width"_a, "n_labels"_a, "Images of one size, whose pixels share their labels.")
       .def_prop_ro("layout", &layout_name, "table, sequence or image; parts if it has several.")
       .def_prop_ro("shape", &Space::item_shape, "[columns], [length] or [height, width].")
@@ -205,16 +208,20 @@ void bind_data(nb::module_& m) {
                    "The columns of a table as the user knows them, each with its first variable and how many it has: a "
                    "number may have two. Of other spaces, the variables.")
       .def("_unit", &unit_of, "variable"_a)
-      .def("_are_levels",
-           [](const Space& space, int64_t variable) {
-             const Bins* bins = space.bins(variable);
-             return bins != nullptr && bins->are_levels;
-           }, "variable"_a)
-      .def("_is_measured",
-           [](const Space& space, int64_t variable) {
-             const Bins* bins = space.bins(variable);
-             return bins != nullptr && bins->is_measured();
-           }, "variable"_a)
+      .def(
+          "_are_levels",
+          [](const Space& space, int64_t variable) {
+            const Bins* bins = space.bins(variable);
+            return bins != nullptr && bins->are_levels;
+          },
+          "variable"_a)
+      .def(
+          "_is_measured",
+          [](const Space& space, int64_t variable) {
+            const Bins* bins = space.bins(variable);
+            return bins != nullptr && bins->is_measured();
+          },
+          "variable"_a)
       .def("_texts", &texts, "variable"_a, "labels"_a, "seed"_a, "draw"_a = 0, "middle"_a = false)
       .def("__str__", &Space::describe)
       .def("__repr__", [](const Space& space) { return "Space(" + space.describe() + ")"; });
@@ -227,10 +234,10 @@ void bind_data(nb::module_& m) {
   m.def(
       "open_source", [](const std::string& name) -> SharedSource { return open_source(name); }, "name"_a,
       nb::call_guard<Work>());
-  m.def("open_source_for", &named_source_for, "space"_a, "name"_a, "unknowns"_a, nb::call_guard<Work>());
+  m.def("open_source_for", &named_source_for, "space"_a, "name"_a, "unknowns"_a, "lacking"_a, nb::call_guard<Work>());
   m.def("frame_source", &frame_source, "columns"_a, "n_rows"_a, "options"_a, nb::call_guard<Work>());
   m.def("frame_source_for", &frame_source_for, "columns"_a, "n_rows"_a, "options"_a, "space"_a, "unknowns"_a,
-        nb::call_guard<Work>());
+        "lacking"_a, nb::call_guard<Work>());
   m.def("array_source", &array_source, "values"_a, "options"_a, nb::call_guard<Work>());
   m.def("array_source_for", &array_source_for, "values"_a, "options"_a, "space"_a, nb::call_guard<Work>());
   m.def("escaped", &escaped, "word"_a);

@@ -2,6 +2,8 @@
 
 #include "segre/runs/load_run.h"
 
+#include <cmath>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -167,15 +169,29 @@ ItemsInMemory items_in(const Space& space, const DataSource& source, const std::
   return ItemsInMemory(std::move(items));
 }
 
-Completed complete(const Session& session, const DataSource& source, int64_t draws, bool probabilities, uint64_t seed,
-                   double noise, const std::optional<torch::Tensor>& given,
+// `draws` completions; 0: the best one, of `row` or else of each cell; -1: none, probabilities alone.
+Completed complete(const Session& session, const DataSource& source, int64_t draws, bool row, bool probabilities,
+                   uint64_t seed, double noise, const std::optional<torch::Tensor>& given,
                    const std::optional<torch::Tensor>& evidence, const Set& set) {
   const CompleteRequest request{
       {.sample = sample_options(session, set), .seed = seed, .noise = noise, .given = given.value_or(torch::Tensor())},
-      {.draws = std::max<int64_t>(draws, 0), .labels = draws >= 0, .probabilities = probabilities}};
+      {.draws = std::max<int64_t>(draws, 0),
+       .best = row ? Best::row : Best::cells,
+       .labels = draws >= 0,
+       .probabilities = probabilities}};
   ItemsInMemory items = items_in(session.space(), source, evidence);
   Job job;
   return session.complete(items, request, job.callbacks());
+}
+
+// The numbers of the best completions at the first variable of a column, as texts; "" where there are none.
+std::vector<std::string> answers(const Completed& completed, int64_t variable) {
+  const auto& [numbers, n] = std::pair(completed.items.numbers, completed.items.data.size(0));
+  std::vector<std::string> texts(static_cast<size_t>(n));
+  for (int64_t row = 0; numbers.defined() && row < n; ++row)
+    if (const auto number = numbers[row][variable].item<double>(); !std::isnan(number))
+      texts[static_cast<size_t>(row)] = answer_text(*completed.space.bins(variable), number);
+  return texts;
 }
 
 Predicted predict(const Session& session, const DataSource& source, const std::string& column, bool holes_as_trained) {
@@ -216,9 +232,13 @@ void bind_training(nb::module_& m) {
   nb::class_<TrainResult>(m, "TrainResult")
       .def_ro("steps", &TrainResult::steps)
       .def_ro("finished", &TrainResult::finished)
-      .def_prop_ro("held_out_nats", [](const TrainResult& result) -> std::optional<double> {
-        if (result.validations.empty()) return std::nullopt;
-        return result.validations.back().result.nats;
+      .def_prop_ro("held_out_nats",
+                   [](const TrainResult& result) -> std::optional<double> {
+                     if (result.validations.empty()) return std::nullopt;
+                     return result.validations.back().result.nats;
+                   })
+      .def_prop_ro("verdict", [](const TrainResult& result) {
+        return result.validations.empty() ? std::string() : judge(result).worth;
       });
   m.def(
       "train",
@@ -268,7 +288,8 @@ void bind_results(nb::module_& m) {
       .def_prop_ro("labels", [](const Completed& c) { return maybe(c.items.labels); })
       .def_prop_ro("data", [](const Completed& c) { return c.items.data; })
       .def_prop_ro("known", [](const Completed& c) { return c.items.known; })
-      .def_prop_ro("probabilities", [](const Completed& c) { return maybe(c.items.probabilities); });
+      .def_prop_ro("probabilities", [](const Completed& c) { return maybe(c.items.probabilities); })
+      .def("answers", &answers, "variable"_a);
   bind_result<Predicted>(m, "Predicted")
       .def_prop_ro("probabilities", [](const Predicted& p) { return p.items.probabilities; })
       .def_prop_ro("numbers", [](const Predicted& p) { return maybe(p.items.numbers); })
@@ -317,8 +338,8 @@ void bind_run(nb::module_& m) {
           },
           "source"_a, "bound"_a, "error"_a.none(), "share"_a, "evaluations"_a, "each"_a, "log_mean"_a, "order"_a,
           "seed"_a, "given"_a.none(), "per_variable"_a, nb::call_guard<Work>())
-      .def("complete", &complete, "source"_a, "draws"_a, "probabilities"_a, "seed"_a, "noise"_a, "given"_a.none(),
-           "evidence"_a.none(), "set"_a, nb::call_guard<Work>())
+      .def("complete", &complete, "source"_a, "draws"_a, "row"_a, "probabilities"_a, "seed"_a, "noise"_a,
+           "given"_a.none(), "evidence"_a.none(), "set"_a, nb::call_guard<Work>())
       .def("predict", &predict, "source"_a, "column"_a, "holes_as_trained"_a, nb::call_guard<Work>())
       .def("outliers", &outliers, "source"_a, "data"_a.none(), "train"_a.none(), "error"_a, "times"_a, "calibration"_a,
            "seed"_a, nb::call_guard<Work>())

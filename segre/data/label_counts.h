@@ -35,4 +35,8 @@ torch::Tensor label_nats(const Space& space, const torch::Tensor& counts);
 /// -> [N] float64. Unknown labels count nothing.
 torch::Tensor independent_nats(const Space& space, const torch::Tensor& counts, const torch::Tensor& labels);
 
+/// The same if the columns were on their own, not the variables: those of a column of numbers belong together. Counts
+/// at most `most` items of the source; labels [N, n] of its space -> [N] float64.
+torch::Tensor independent_column_nats(const DataSource& source, int64_t most, const torch::Tensor& labels);
+
 }  // namespace segre

@@ -35,8 +35,8 @@ class CsvItems {
  public:
   /// As TableItems; opens the file.
   CsvItems(const SourceName& name, const Space& space, const std::string& what, Unknowns unknowns,
-           const std::string& may_lack = "")
-      : rows_(name), items_(name, rows_, space, what, unknowns, may_lack) {}
+           Lacking lacking = Lacking::refuse, const std::string& quietly = "")
+      : rows_(name), items_(name, rows_, space, what, unknowns, lacking, quietly) {}
 
   bool next(std::vector<int32_t>& labels) { return items_.next(labels); }
   void finish() const { items_.finish(); }

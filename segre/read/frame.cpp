@@ -16,7 +16,8 @@ void check_options(const Frame& frame, const SourceName& options) {
       fail_input("data source ", options.text(), ": ", option, "= is for files, but ", frame.called,
                  " is a table in memory");
   std::vector<SourceOption> known;
-  for (const char* option : {"columns", "without", "missing", "labels", "bins", "numbers", "max_labels", "unseen", "limit"})
+  for (const char* option :
+       {"columns", "without", "missing", "labels", "bins", "numbers", "max_labels", "unseen", "limit"})
     known.push_back({option, ""});
   options.require_known_options(known);
 }
@@ -93,9 +94,9 @@ Dataset read_frame(const Frame& frame, const SourceName& options) {
 }
 
 Dataset read_frame_for(const Frame& frame, const SourceName& options, const Space& space, const std::string& what,
-                       Unknowns unknowns) {
+                       Unknowns unknowns, Lacking lacking) {
   FrameRows rows(frame, options);
-  return read_table_for(options, rows, space, what, /*most=*/0, unknowns);
+  return read_table_for(options, rows, space, what, /*most=*/0, unknowns, lacking);
 }
 
 }  // namespace segre

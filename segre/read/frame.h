@@ -5,6 +5,7 @@
 
 #include "segre/data/dataset.h"
 #include "segre/data/source_name.h"
+#include "segre/read/lacking.h"
 
 namespace segre {
 
@@ -31,6 +32,6 @@ Dataset read_frame(const Frame& frame, const SourceName& options);
 
 /// read_csv_table_for, likewise.
 Dataset read_frame_for(const Frame& frame, const SourceName& options, const Space& space, const std::string& what,
-                       Unknowns unknowns);
+                       Unknowns unknowns, Lacking lacking = Lacking::refuse);
 
 }  // namespace segre

@@ -7,6 +7,7 @@
 #include "segre/data/joint_table.h"
 #include "segre/data/label_dictionary.h"
 #include "segre/data/source_name.h"
+#include "segre/read/lacking.h"
 
 // From files to labels. Every reader takes the name of a source, reads its options (source_kinds() lists them) and
 // fails with one line that names file, place, value and what was expected. `limit=N` takes the first N items; sources
@@ -25,7 +26,7 @@ Dataset read_csv_table(const SourceName& name);
 /// names missing columns, starting with `what`, or a label that the space does not have, starting with file and line,
 /// unless unseen= allows it. With `unknowns`, or missing=unknown, missing values are kUnknown.
 Dataset read_csv_table_for(const SourceName& name, const Space& space, const std::string& what, int64_t most,
-                           Unknowns unknowns);
+                           Unknowns unknowns, Lacking lacking = Lacking::refuse);
 
 /// Prints a note about columns of a file that are not in the model, if any.
 void note_ignored(const std::string& file, const std::vector<std::string>& columns);

@@ -31,9 +31,14 @@ std::vector<std::string> names_of(const Space& space) {
   return names;
 }
 
+// "column sky", "columns sky, wind"
+std::string columns_named(const std::vector<std::string>& names) {
+  return concat(names.size() == 1 ? "column " : "columns ", list_labels(names));
+}
+
 // The columns of the space among those that the options select, in any order.
 std::vector<TableColumn> match_columns(const Space& space, const TableRows& rows, const std::string& what,
-                                       const std::string& may_lack) {
+                                       Lacking lacking_are, const std::string& quietly) {
   std::unordered_map<std::string, TableColumn> there;
   for (const TableColumn& column : rows.columns()) there.emplace(column.name, column);
   const auto wanted = names_of(space);
@@ -42,14 +47,16 @@ std::vector<TableColumn> match_columns(const Space& space, const TableRows& rows
   for (const std::string& name : wanted) {
     const auto at = there.find(name);
     if (at == there.end()) {
-      if (name != may_lack) lacking.push_back(name);
+      if (name != quietly) lacking.push_back(name);
       columns.push_back({name, kLacking});
       continue;
     }
     columns.push_back(at->second);
     there.erase(at);
   }
-  if (!lacking.empty())
+  const bool has_none =
+      std::all_of(columns.begin(), columns.end(), [](const auto& at) { return at.field == kLacking; });
+  if (!lacking.empty() && (has_none || lacking_are == Lacking::refuse))
     fail_input(what, ": has no column ", list_labels(lacking), "; it has ", list_labels(names_of(rows.columns())),
                ", and ", list_labels(wanted), " were expected",
                lacking.size() == wanted.size() && rows.has_header()
@@ -58,6 +65,9 @@ std::vector<TableColumn> match_columns(const Space& space, const TableRows& rows
   std::vector<std::string> others;
   for (const TableColumn& column : rows.columns())
     if (there.contains(column.name)) others.push_back(column.name);
+  if (!lacking.empty())
+    note(rows.file(), ": has no ", columns_named(lacking), ", which ", lacking.size() == 1 ? "is" : "are",
+         " unknown in all rows");
   note_ignored(rows.file(), others);
   return columns;
 }
@@ -70,12 +80,13 @@ TableItems::Unseen TableItems::unseen_of(const SourceName& name) {
 }
 
 TableItems::TableItems(const SourceName& name, TableRows& rows, const Space& space, const std::string& what,
-                       Unknowns unknowns, const std::string& may_lack)
+                       Unknowns unknowns, Lacking lacking, const std::string& quietly)
     : space_(space),
       unseen_(unseen_of(name)),
       rows_(rows),
       unknowns_(rows.missing() == TableRows::Missing::unknown ? Unknowns::allow : unknowns) {
-  auto there = match_columns(space, rows, what, may_lack);
+  auto there = match_columns(space, rows, what, lacking, quietly);
+  lacks_columns_ = std::any_of(there.begin(), there.end(), [](const auto& at) { return at.field == kLacking; });
   for (const segre::Column& of : space.columns()) {
     TableColumn& at = there[columns_.size()];
     // labels= applies to all columns, except those of numbers and dates.
@@ -190,16 +201,16 @@ void TableItems::finish() const {
 
 void note_ignored(const std::string& file, const std::vector<std::string>& columns) {
   if (columns.empty()) return;
-  note(file, ": ignoring ", columns.size() == 1 ? "column " : "columns ", list_labels(columns),
+  note(file, ": ignoring ", columns_named(columns),
        columns.size() == 1 ? ", which is not in the model" : ", which are not in the model");
 }
 
 Dataset read_table_for(const SourceName& name, TableRows& rows, const Space& space, const std::string& what,
-                       int64_t most, Unknowns unknowns) {
+                       int64_t most, Unknowns unknowns, Lacking lacking) {
   // The model's labels are fixed, so bins= and max_labels= have no effect, but they must still be valid.
   BinsOption::read(name);
   name.integer("max_labels", 0, {1, kMaxLabels});
-  TableItems items(name, rows, space, what, unknowns);
+  TableItems items(name, rows, space, what, unknowns, lacking);
   const int64_t limit = most > 0 ? std::min(most, name.limit()) : name.limit();
   LabelStore store;
   ItemNumbers lines, file_rows;
@@ -219,9 +230,9 @@ Dataset read_table_for(const SourceName& name, TableRows& rows, const Space& spa
 }
 
 Dataset read_csv_table_for(const SourceName& name, const Space& space, const std::string& what, int64_t most,
-                           Unknowns unknowns) {
+                           Unknowns unknowns, Lacking lacking) {
   CsvRows rows(name);
-  return read_table_for(name, rows, space, what, most, unknowns);
+  return read_table_for(name, rows, space, what, most, unknowns, lacking);
 }
 
 }  // namespace segre

@@ -4,6 +4,7 @@
 
 #include "segre/data/dataset.h"
 #include "segre/data/label_finder.h"
+#include "segre/read/lacking.h"
 #include "segre/read/table_rows.h"
 
 namespace segre {
@@ -12,9 +13,9 @@ namespace segre {
 /// See read_csv_table_for.
 class TableItems {
  public:
-  /// `may_lack`: a column that the table need not have; its labels are kUnknown then.
+  /// `quietly`: a column that the table need not have; its labels are kUnknown then, without a note.
   TableItems(const SourceName& name, TableRows& rows, const Space& space, const std::string& what, Unknowns unknowns,
-             const std::string& may_lack = "");
+             Lacking lacking = Lacking::refuse, const std::string& quietly = "");
 
   /// Goes to the next row to be kept and sets its labels; false at the end of the table.
   bool next(std::vector<int32_t>& labels);
@@ -25,7 +26,8 @@ class TableItems {
   int64_t row() const { return n_kept_ + n_skipped_; }
   /// The field of each variable in the table's rows; -1 if the table does not have it.
   int64_t field(int64_t variable) const { return fields_[variable]; }
-  Unknowns unknowns() const { return unknowns_; }
+  /// Whether labels may be kUnknown.
+  Unknowns unknowns() const { return lacks_columns_ ? Unknowns::allow : unknowns_; }
   /// The numbers and dates of the rows so far that lie outside the bins, kMostOutside at most. They have the label of
   /// the first or last bin like any other value there, but training never saw their like.
   std::vector<OutsideValue> take_outside() { return std::move(outside_); }
@@ -51,7 +53,8 @@ class TableItems {
   Space space_;
   Unseen unseen_;
   TableRows& rows_;
-  Unknowns unknowns_;
+  Unknowns unknowns_;  // what missing values are
+  bool lacks_columns_;
   std::vector<Column> columns_;
   std::vector<int64_t> fields_;  // by variable
   int64_t n_kept_ = 0;
@@ -65,6 +68,6 @@ class TableItems {
 
 /// read_csv_table_for for any rows.
 Dataset read_table_for(const SourceName& name, TableRows& rows, const Space& space, const std::string& what,
-                       int64_t most, Unknowns unknowns);
+                       int64_t most, Unknowns unknowns, Lacking lacking = Lacking::refuse);
 
 }  // namespace segre

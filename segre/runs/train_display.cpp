@@ -1,6 +1,5 @@
 #include "segre/runs/train_display.h"
 
-#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -12,46 +11,23 @@
 namespace segre {
 namespace {
 
-// "pixels"
-std::string variables_of(const Space& space) {
-  return space.parts().size() == 1 ? words_of(space.parts().front().kind).variables : "variables";
-}
-
-// "812.3 +- 4.1", with as many digits as the error justifies.
-std::string with_error(const ValidationResult& result) {
-  if (!std::isfinite(result.nats_error) || result.nats_error <= 0.0) return plain_digits(result.nats, 4);
-  const int digits = std::clamp(static_cast<int>(1.0 - std::floor(std::log10(result.nats_error))), 0, 6);
-  return concat(fixed(result.nats, digits), " +- ", fixed(result.nats_error, digits));
-}
-
-// Says whether nats still fell by more than a percent in the second half of training.
-std::string still_improving(const TrainResult& result, const EndWords& words) {
-  const auto& made = result.validations;
-  if (made.size() < 2) return "";
-  const ValidationPoint& last = made.back();
-  if (const auto* best = best_before_the_end(result))
-    return concat("held-out items were most likely at step ", best->step, ", ", plain_digits(best->result.nats, 4),
-                  " nats; since then the model overfits: ", result.uses_best ? words.best_is_used : words.best_is_kept,
-                  "; more data or a smaller network would help");
-  const ValidationPoint& half = made[(made.size() - 1) / 2];
-  const double gain = half.result.nats - last.result.nats;
-  if (gain > 0.01 * std::abs(last.result.nats))
-    return concat("still improving (", plain_digits(gain, 2), " nats since step ", half.step,
-                  "): longer training would help");
-  return "no longer improving: longer training would help little";
-}
+constexpr int kDigits = 4;  // of nats
 
 // How likely held-out items are, beside simple models, and whether that still improves.
 void print_quality(const TrainResult& result, const EndWords& words) {
-  // Of the weights that will be used.
-  const auto* best = result.uses_best ? best_before_the_end(result) : nullptr;
-  const ValidationResult& used = best != nullptr ? best->result : result.validations.back().result;
+  const ValidationResult& used = used_validation(result);
   std::ostream& out = log_stream();
-  out << "held out  " << with_error(used) << " nats per item (a bound on -log p, over " << result.n_held_out
-      << " items)\n"
-      << "baseline  " << plain_digits(result.independent_nats, 4) << " if the " << variables_of(result.space)
-      << " were independent, " << plain_digits(result.uniform_nats, 4) << " if labels were equally likely\n";
-  if (const std::string text = still_improving(result, words); !text.empty()) out << "progress  " << text << '\n';
+  const int64_t n_items = result.independent_items.defined() ? result.independent_items.size(0) : result.n_held_out;
+  const bool has_density = result.density_nats != 0.0;
+  out << "held out  " << with_error({used.nats, used.nats_error}, kDigits) << " nats per item (a bound on -log p"
+      << (has_density ? " of labels" : "") << ", over " << n_items << " items)";
+  if (has_density)
+    out << ", " << plain_digits(used.nats + result.density_nats, kDigits) << " as a density in the columns' units";
+  out << "\nbaseline  " << plain_digits(result.independent_nats, kDigits) << " if the " << variables_of(result.space)
+      << " were independent, " << plain_digits(result.uniform_nats, kDigits) << " if labels were equally likely\n";
+  const TrainVerdict verdict = judge(result, words);
+  if (!verdict.progress.empty()) out << "progress  " << verdict.progress << '\n';
+  if (!verdict.worth.empty()) out << "verdict   " << verdict.worth << '\n';
 }
 
 // Held-out nats next to those of independent variables once they are known, the loss before that.
@@ -74,17 +50,6 @@ TrainCallbacks TrainDisplay::callbacks() {
                 bar_->set_total(progress.total);
                 bar_->update(progress.step, progress_text(progress));
               }};
-}
-
-const ValidationPoint* best_before_the_end(const TrainResult& result) {
-  const auto& made = result.validations;
-  if (made.size() < 2) return nullptr;
-  const auto best = std::min_element(made.begin(), made.end(),
-                                     [](const auto& a, const auto& b) { return a.result.loss < b.result.loss; });
-  // All validations use the same times and noise, so the printed error does not blur the difference.
-  const ValidationResult& last = made.back().result;
-  const double error = std::isfinite(last.nats_error) ? last.nats_error : 0.0;
-  return best + 1 != made.end() && best->result.nats + error < last.nats ? &*best : nullptr;
 }
 
 void print_recipe(const std::string& text) { log_stream() << "recipe    " << text << '\n'; }

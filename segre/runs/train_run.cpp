@@ -11,9 +11,9 @@
 #include "segre/core/parallel.h"
 #include "segre/core/version.h"
 #include "segre/data/label_counts.h"
-#include "segre/ood/measures.h"
 #include "segre/runs/plan_report.h"
 #include "segre/runs/run_record.h"
+#include "segre/space/densities.h"
 #include "segre/train/train_loop.h"
 
 namespace segre {
@@ -29,9 +29,8 @@ std::optional<Validation> make_validation(const TrainPlan& plan, double t_max) {
   return Validation(std::move(model), plan.data.held_out, e.train.objective, t_max, e.watch.evaluations);
 }
 
-// Score of independent variables on the held-out items; NaN if there are none.
-double independent_nats(const TrainingData& data) {
-  if (!data.held_out.defined()) return std::numeric_limits<double>::quiet_NaN();
+// Scores of independent columns on held-out items [K, n]: [K].
+torch::Tensor independent_of(const TrainingData& data, const torch::Tensor& items) {
   const Space& space = data.source->space();
   // Number of values to count; generating items takes far longer than reading them from memory.
   constexpr int64_t kFound = 50'000'000;
@@ -40,8 +39,7 @@ double independent_nats(const TrainingData& data) {
   constexpr int64_t kMost = 100'000;
   const int64_t n = data.source->n_items();
   const int64_t most = std::clamp((n == 0 ? kGenerated : kFound) / space.n_variables(), kFewest, kMost);
-  const auto counts = count_labels(*data.source, most);
-  return simple_models(space, counts).front().of(data.held_out).mean().item<double>();
+  return independent_column_nats(*data.source, most, items);
 }
 
 double uniform_nats(const Space& space) {
@@ -54,8 +52,17 @@ TrainResult facts_of(const TrainingData& data) {
   return {.space = data.source->space(),
           .n_items = data.source->n_items(),
           .n_held_out = data.n_held_out(),
-          .independent_nats = independent_nats(data),
+          .independent_nats = std::numeric_limits<double>::quiet_NaN(),
           .uniform_nats = uniform_nats(data.source->space())};
+}
+
+// What the model is compared with, on the items that it is validated on.
+void add_baselines(TrainResult& result, const TrainingData& data, const Validation& validation) {
+  const auto items = validation.items();
+  result.independent_items = independent_of(data, items);
+  result.independent_nats = result.independent_items.mean().item<double>();
+  if (const auto density = log_densities(result.space, items); density.defined())
+    result.density_nats = -density.sum(1).mean().item<double>();
 }
 
 void write_info(const RunDirectory& run, const TrainPlan& plan, const std::string& command, const Model& model) {
@@ -123,8 +130,10 @@ TrainResult train_run(TrainPlan plan, const TrainCallbacks& callbacks, const std
   if (is_first) prepare(run, plan, command, model);
   RunRecord record(plan, trainer.n_steps());
   const WatchOptions& watch = plan.experiment.watch;
+  auto validation = make_validation(plan, trainer.t_max());
+  if (validation) add_baselines(result, plan.data, *validation);
   TrainLoop loop(trainer, Timetable(clock, plan.length, watch),
-                 Watcher(make_validation(plan, trainer.t_max()), watch.patience, result.independent_nats), record,
+                 Watcher(std::move(validation), watch.patience, result.independent_nats), record,
                  is_first ? callbacks : TrainCallbacks());
   loop.load(state);
   if (callbacks.on_start && !complete && is_first) callbacks.on_start(start_of(plan, n_parameters(model.field())));
@@ -134,6 +143,9 @@ TrainResult train_run(TrainPlan plan, const TrainCallbacks& callbacks, const std
   result.new_steps = result.steps - (plan.before ? plan.before->step : 0);
   result.uses_best = plan.experiment.watch.use_best;
   result.validations = loop.validations();
+  if (result.n_items > 0)
+    result.passes = static_cast<double>(result.steps) * static_cast<double>(trainer.options().batch) /
+                    static_cast<double>(result.n_items);
   return result;
 }
 

@@ -29,10 +29,14 @@ struct TrainResult {
   bool uses_best = false;  ///< watch.use_best
   int64_t n_items = 0;     ///< learned from; 0: endless
   int64_t n_held_out = 0;
-  double independent_nats;  ///< mean -log p of held-out items under independent variables with their label frequencies;
+  double independent_nats;  ///< mean -log p of held-out items under independent columns with their label frequencies;
                             ///< NaN without held-out items
   double uniform_nats;      ///< -log p of any item under uniform labels
   std::vector<ValidationPoint> validations{};  ///< made in this call, in order
+  torch::Tensor independent_items{};           ///< [K] float64: independent_nats of each of ValidationResult::of_items
+  /// What the density of numbers and dates within their levels adds to the nats of labels, which all others are.
+  double density_nats = 0.0;
+  double passes = 0.0;  ///< over the training items in total; 0: they are endless
 };
 
 /// Trains as planned into the plan's directory (metrics, checkpoints) and reports progress through callbacks. Under a

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -13,6 +14,7 @@
 #include "segre/io/mapped_rows.h"
 #include "segre/read/readers.h"
 #include "segre/sources/source_kinds.h"
+#include "segre/space/bins.h"
 #include "segre/space/check_labels.h"
 
 namespace segre {
@@ -89,10 +91,15 @@ std::string place_within(const Space& space, int64_t variable) {
 // The new number of each label of a variable; -1 if the other space does not have it: [from.n_labels] int64.
 torch::Tensor places(const Space& space, int64_t variable, const Space& from, int64_t from_variable) {
   const LabelFinder labels(space, variable);
+  // The name of a label that several levels share does not say which of them is meant, but the same levels are the
+  // same.
+  const Bins* own = space.bins(variable);
+  const Bins* other = from.bins(from_variable);
+  const bool are_same = own != nullptr && other != nullptr && own->to_json() == other->to_json();
   auto place = torch::empty({from.n_labels(from_variable)}, torch::kInt64);
   auto* at = place.data_ptr<int64_t>();
   for (int64_t label = 0; label < place.size(0); ++label)
-    at[label] = labels.find(from.label_name(from_variable, label));
+    at[label] = are_same && label < own->size() ? label : labels.find(from.label_name(from_variable, label));
   return place;
 }
 
@@ -280,8 +287,9 @@ torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor
                       const PlaceOfRow& place) {
   check_same_shape(space, from, what);
   check_parts(from, labels);
+  if (from.shares_contents_of(space)) return converted(labels, type_for(space, labels));
   return space.is(PartKind::columns) ? relabel_table(space, from, labels, what, place)
-                                         : relabel_shared(space, from, labels, what, place);
+                                     : relabel_shared(space, from, labels, what, place);
 }
 
 std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSource> source, const std::string& what) {
@@ -297,8 +305,8 @@ std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSour
 }
 
 std::shared_ptr<DataSource> open_source_for(const Space& space, const std::string& name, const std::string& what,
-                                            Unknowns unknowns) {
-  const Wanted wanted{space, what, 0, unknowns};
+                                            Unknowns unknowns, Lacking lacking) {
+  const Wanted wanted{space, what, 0, unknowns, lacking};
   std::shared_ptr<DataSource> source = open_source(name, &wanted);
   auto relabelled = relabel(space, source, what);
   note_others(space, source->space(), what);
@@ -318,7 +326,8 @@ torch::Tensor first_items(const Space& space, const DataSource& source, int64_t 
 
 NumberedItems numbered_items(const Space& space, const std::string& name, int64_t most, const std::string& what,
                              Unknowns unknowns) {
-  const Wanted wanted{space, what, most};
+  const Lacking lacking = unknowns == Unknowns::allow ? Lacking::unknown : Lacking::refuse;
+  const Wanted wanted{.space = space, .what = what, .most_items = most, .lacking = lacking};
   const auto source = open_source(name, &wanted);
   NumberedItems items{first_items(space, *source, most, what, unknowns), {}};
   items.file_rows = file_rows_of(*source, items.labels.size(0));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "segre/data/source.h"
+#include "segre/read/lacking.h"
 
 // Every file read for a model, or for the data it learns from, goes through here: the name of a label decides what it
 // means, never the number that a file happens to give it.
@@ -28,9 +29,10 @@ std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSour
 
 /// Opens a source for a model, with items in the numbering of the model's space. What the model does not know, such as
 /// other columns of a table, is ignored with a note and not checked. `what` starts messages: the option and the name.
-/// With `unknowns`, missing values of a table are kUnknown, whatever missing= is.
+/// With `unknowns`, missing values of a table are kUnknown, whatever missing= is; with `lacking`, columns that it
+/// lacks.
 std::shared_ptr<DataSource> open_source_for(const Space& space, const std::string& name, const std::string& what,
-                                            Unknowns unknowns = Unknowns::refuse);
+                                            Unknowns unknowns = Unknowns::refuse, Lacking lacking = Lacking::refuse);
 
 /// The first `most` items of a source, relabelled; all if it has fewer or `most` is 0: [count, n] int64. InputError if
 /// `most` is 0 and the source is endless, or if labels are unknown, unless that is allowed.
@@ -43,7 +45,7 @@ struct NumberedItems {
   std::vector<int64_t> file_rows;  ///< DataSource::file_row of each
 };
 
-/// The same for a source that it opens by name.
+/// The same for a source that it opens by name. If labels may be unknown, so may columns that a table lacks.
 NumberedItems numbered_items(const Space& space, const std::string& name, int64_t most, const std::string& what,
                              Unknowns unknowns = Unknowns::refuse);
 torch::Tensor first_items(const Space& space, const std::string& name, int64_t most, const std::string& what,

@@ -47,7 +47,7 @@ std::unique_ptr<DataSource> open_csv(const SourceName& name, const Wanted* wante
       return packed;
   if (!wanted->space.is(PartKind::columns)) return make_dataset_source(read_csv_table(name));
   return make_dataset_source(
-      read_csv_table_for(name, wanted->space, wanted->what, wanted->most_items, wanted->unknowns));
+      read_csv_table_for(name, wanted->space, wanted->what, wanted->most_items, wanted->unknowns, wanted->lacking));
 }
 
 // Folders of label maps. Those that were packed have no strays, so a model may use them, too.

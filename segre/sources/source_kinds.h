@@ -7,6 +7,7 @@
 
 #include "segre/data/source.h"
 #include "segre/data/source_name.h"
+#include "segre/read/lacking.h"
 
 namespace segre {
 
@@ -16,6 +17,7 @@ struct Wanted {
   std::string what;                      ///< the option and the source's name, for messages
   int64_t most_items = 0;                ///< how many items are needed, 0: all; a reader may stop after them
   Unknowns unknowns = Unknowns::refuse;  ///< missing values are to be read as kUnknown, whatever missing= is
+  Lacking lacking = Lacking::refuse;     ///< what becomes of columns that a table lacks
 };
 
 /// A kind of source: what follows its name, what it is, its options, and how to open it.

@@ -10,6 +10,8 @@
 #include "segre/core/error.h"
 #include "segre/core/json_number.h"
 #include "segre/space/moment.h"
+#include "segre/space/number_grid.h"
+#include "segre/space/number_pieces.h"
 
 namespace segre {
 namespace {
@@ -49,13 +51,6 @@ int64_t resolution_of(Bins::Unit unit) {
       break;
   }
   return 0;
-}
-
-// Spacing of adjacent values; 0 if they can be arbitrarily close.
-double step_of(const Bins& bins) {
-  if (bins.unit != Bins::Unit::number) return static_cast<double>(resolution_of(bins.unit));
-  if (bins.decimals == Bins::kAnyDecimals) return 0.0;
-  return static_cast<double>(bins.stride) * std::pow(10.0, -static_cast<double>(bins.decimals));
 }
 
 // An interval, without the values that have labels of their own.
@@ -101,6 +96,20 @@ std::string value_text(const Bins& bins, double value, bool any_digits) {
 }
 
 }  // namespace
+
+double grid_step(const Bins& bins) {
+  if (bins.unit != Bins::Unit::number) return static_cast<double>(resolution_of(bins.unit));
+  if (bins.decimals == Bins::kAnyDecimals) return 0.0;
+  return static_cast<double>(bins.stride) * std::pow(10.0, -static_cast<double>(bins.decimals));
+}
+
+double nearest_on_grid(const Bins& bins, double value) {
+  const double step = grid_step(bins);
+  // A value of the data itself is on the grid, but rounding may not give it back to the last bit.
+  const bool is_own = std::binary_search(bins.own.begin(), bins.own.end(), value);
+  const double rounded = step > 0.0 && !is_own && !bins.are_points ? std::round(value / step) * step : value;
+  return std::clamp(rounded, bins.least(), bins.largest());
+}
 
 std::optional<double> parse_number(std::string_view text) {
   text = trimmed(text);
@@ -179,7 +188,7 @@ std::string Bins::draw(Place place, double u) const {
   if (place.label >= n_shared()) return text_of(own[place.label - n_shared()]);
   const auto [low, high, has_high, without] = interval(*this, number_of(place));
   if (are_points) return text_of(low);
-  const double step = step_of(*this);
+  const double step = grid_step(*this);
   const double count = step > 0.0 ? Interval{low, high, has_high, without}.count(step) : INFINITY;
   const bool is_counted = count < kMostSteps;
   double value = is_counted ? low + std::floor(u * count) * step : low * (1.0 - u) + high * u;
@@ -194,7 +203,7 @@ std::string Bins::draw(Place place, double u) const {
 double Bins::log_density(Place place) const {
   if (place.label >= n_shared() || are_points) return 0.0;
   const Interval found = interval(*this, number_of(place));
-  const double step = step_of(*this);
+  const double step = grid_step(*this);
   const double width = step > 0.0 ? found.count(step) * step : found.high - found.low;
   const double in_units = unit == Unit::number ? width : width / static_cast<double>(resolution_of(unit));
   return -std::log(in_units);
@@ -202,55 +211,26 @@ double Bins::log_density(Place place) const {
 
 namespace {
 
-// The distribution that probabilities of labels mean, as pieces in ascending order: intervals and single values.
-struct Piece {
-  double low, high, p;
-};
-
-std::vector<Piece> pieces_of(const Bins& bins, const double* p) {
-  std::vector<Piece> pieces;
-  const int64_t n = bins.n_intervals();
-  for (int64_t k = 0; k < n; ++k) {
+// The probabilities of intervals and single values from those of labels, each interval of a label being as likely as
+// the others.
+std::vector<double> spread_evenly(const Bins& bins, const double* p) {
+  std::vector<double> spread;
+  for (int64_t k = 0; k < bins.n_intervals(); ++k) {
     const int64_t label = k / bins.fine;
-    const double share = p[label] / static_cast<double>(std::min((label + 1) * bins.fine, n) - label * bins.fine);
-    const auto [low, high, has_high, without] = interval(bins, k);
-    if (bins.are_points || high == low) {
-      pieces.push_back({low, low, share});
-      continue;
-    }
-    double from = low;
-    const auto add_up_to = [&](double to) {
-      pieces.push_back({from, to, share * (to - from) / (high - low)});
-      from = to;
-    };
-    for (const double cut : without) add_up_to(cut);
-    add_up_to(high);
+    const int64_t n_sharing = std::min((label + 1) * bins.fine, bins.n_intervals()) - label * bins.fine;
+    spread.push_back(p[label] / static_cast<double>(n_sharing));
   }
-  for (size_t k = 0; k < bins.own.size(); ++k) pieces.push_back({bins.own[k], bins.own[k], p[bins.n_shared() + k]});
-  std::stable_sort(pieces.begin(), pieces.end(),
-                   [](const Piece& a, const Piece& b) { return std::pair(a.low, a.high) < std::pair(b.low, b.high); });
-  return pieces;
+  spread.insert(spread.end(), p + bins.n_shared(), p + bins.size());
+  return spread;
 }
 
 }  // namespace
 
 double Bins::quantile(const double* p, double q) const {
-  double below = 0.0;
-  double last = least();
-  for (const Piece& piece : pieces_of(*this, p)) {
-    if (piece.p > 0.0) last = piece.high;
-    if (piece.p > 0.0 && below + piece.p >= q)
-      return piece.low + (piece.high - piece.low) * std::clamp((q - below) / piece.p, 0.0, 1.0);
-    below += piece.p;
-  }
-  return last;
+  return NumberPieces(*this).quantile(spread_evenly(*this, p).data(), q);
 }
 
-double Bins::mean(const double* p) const {
-  double sum = 0.0;
-  for (const Piece& piece : pieces_of(*this, p)) sum += piece.p * 0.5 * (piece.low + piece.high);
-  return sum;
-}
+double Bins::mean(const double* p) const { return NumberPieces(*this).mean(spread_evenly(*this, p).data()); }
 
 void Bins::check(const std::string& what) const {
   if (are_levels) {
@@ -281,8 +261,7 @@ void Bins::check(const std::string& what) const {
 nlohmann::json Bins::to_json() const {
   nlohmann::json json{{"unit", kUnitNames[static_cast<int>(unit)]}, {"edges", edges}};
   if (unit == Unit::number) json["decimals"] = decimals;
-  if (are_levels)
-    json["levels"] = {{"per_label", fine}, {"own", own}, {"are_points", are_points}, {"stride", stride}};
+  if (are_levels) json["levels"] = {{"per_label", fine}, {"own", own}, {"are_points", are_points}, {"stride", stride}};
   if (least_digits) json["levels"]["least_digits"] = *least_digits;
   return json;
 }

@@ -149,12 +149,19 @@ class TableWriter {
         outputs_(outputs),
         values_(seed, Purpose::bin_values) {
     for (int64_t i = 0; i < space_.n_variables(); ++i) keeps_.push_back(completer.sees_unknown(i));
+    int64_t n_fields = table_.n_fields();
+    for (const Column& column : columns_)
+      fields_.push_back(stream_.lacks(column) ? n_fields++ : stream_.field(column.first));
+    n_fields_ = n_fields;
   }
 
   void write_header() const {
     if (outputs_.out == nullptr || !table_.has_header() || !completer_.ranks()->is_first()) return;
     std::string line = outputs_.draws > 1 ? unused_name("draw", table_.all_names()) : "";
-    for (const std::string& name : table_.all_names()) {
+    std::vector<std::string> names = table_.all_names();
+    for (const Column& column : columns_)
+      if (stream_.lacks(column)) names.push_back(column.name);
+    for (const std::string& name : names) {
       if (!line.empty()) line += table_.delimiter();
       line += csv_field(name, table_.delimiter());
     }
@@ -171,15 +178,17 @@ class TableWriter {
  private:
   void write_row(const CompletedItems& done, int64_t row, int64_t draw) const {
     std::vector<std::string> fields = stream_.fields()[row];
+    fields.resize(n_fields_);
     const auto* before = done.known[row].const_data_ptr<int64_t>();
     const auto* after = done.labels[row][draw].const_data_ptr<int64_t>();
     const auto* in_file = done.data[row].const_data_ptr<int64_t>();
     // A noisy label that stays keeps its text: a number within a bin, for example. The file's text of a cell that is
     // not taken from it must not come back, though: it would be the truth where the drawn bin is right.
-    for (const Column& column : columns_) {
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      const Column& column = columns_[c];
       const int64_t i = column.first;
       if (!stays(column, after + i, {.known = before + i, .data = in_file + i, .keeps = keeps_[i]}))
-        fields[stream_.field(i)] = text_of(column, after + i, done.first + row, draw);
+        fields[fields_[c]] = answer_of(done, column, row).value_or(text_of(column, after + i, done.first + row, draw));
     }
     const char delimiter = table_.delimiter();
     std::string line = outputs_.draws > 1 ? std::to_string(draw + 1) : "";
@@ -196,6 +205,13 @@ class TableWriter {
     return cell_text(space_, column, labels, u);
   }
 
+  // The number that the best completion has, if it is one.
+  std::optional<std::string> answer_of(const CompletedItems& done, const Column& column, int64_t row) const {
+    if (!done.numbers.defined()) return std::nullopt;
+    const auto number = done.numbers[row][column.first].item<double>();
+    return std::isnan(number) ? std::nullopt : std::optional(answer_text(*space_.bins(column.first), number));
+  }
+
   const Completer& completer_;
   Space space_;
   const TableStream& stream_;
@@ -203,7 +219,9 @@ class TableWriter {
   CompleteOutputs outputs_;
   std::vector<Column> columns_ = space_.columns();
   RandomStream values_;
-  std::vector<bool> keeps_;  // variables whose text stays where their label does
+  std::vector<bool> keeps_;      // variables whose text stays where their label does
+  std::vector<int64_t> fields_;  // where each column is written: those that the table lacks after its own
+  int64_t n_fields_ = 0;
 };
 
 }  // namespace
@@ -219,8 +237,10 @@ int64_t complete_csv(const Completer& completer, const SourceName& name, const s
   TableStream table(name, completer.space(), what, /*keeps_fields=*/outputs.out != nullptr);
   const TableWriter writer(completer, table, outputs, seed);
   writer.write_header();
-  const CompletionWanted wanted{
-      .draws = outputs.draws, .labels = outputs.out != nullptr, .probabilities = outputs.probabilities != nullptr};
+  const CompletionWanted wanted{.draws = outputs.draws,
+                                .best = outputs.best,
+                                .labels = outputs.out != nullptr,
+                                .probabilities = outputs.probabilities != nullptr};
   return complete_items(
       completer, table, wanted, [&](const CompletedItems& done) { writer.write(done); }, callbacks);
 }

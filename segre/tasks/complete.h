@@ -56,10 +56,17 @@ class Completer {
   torch::Tensor missing_;  // [n] int64: the label of missing values or kUnknown; undefined: no variable has one
 };
 
+/// What `best` completions are, instead of draws.
+enum class Best {
+  cells,  ///< each cell on its own: the most likely label, of numbers and dates the median
+  row,    ///< a likely row: the most certain cell first, then the others given it
+};
+
 /// What to write about completed rows of a table. Of several ranks only rank 0 writes, but all must request the
 /// same: a stream of another rank shows that there is one, and is not used.
 struct CompleteOutputs {
-  int64_t draws = 1;                      ///< completions of each item; with 0, the most likely labels instead
+  int64_t draws = 1;                      ///< completions of each item; with 0, the best one instead
+  Best best = Best::cells;                ///< which that is
   std::ostream* out = nullptr;            ///< the completed items, may be nullptr
   std::ostream* probabilities = nullptr;  ///< row,column,label,probability of every unknown cell, may be nullptr
 };
@@ -77,8 +84,8 @@ bool stays(const Column& column, const int64_t* labels, const CellOrigin& origin
 
 /// Completes a table of any length row by row and writes it with the same header, columns, order and delimiter; columns
 /// that the model does not have stay as they are. With draws above 1 a first column `draw` counts them, row by row; if
-/// the table has a column of that name, `draw_`.
-/// Cells of binned columns get a value drawn within the bin, or its middle. Returns the number of rows.
+/// the table has a column of that name, `draw_`. Columns of the model that the table lacks are unknown, and follow its
+/// own. Cells of binned columns get a value drawn within the bin, or its middle. Returns the number of rows.
 int64_t complete_csv(const Completer& completer, const SourceName& name, const std::string& what,
                      const CompleteOutputs& outputs, uint64_t seed, const WorkCallbacks& callbacks = {});
 

@@ -13,9 +13,13 @@ CompletedItems complete_own(const Completer& completer, const Known& known, int6
   const auto number = static_cast<uint64_t>(first);
   CompletedItems done{.first = first, .known = known.labels};
   const bool best = wanted.labels && wanted.draws == 0;
-  if (best || wanted.probabilities) done.probabilities = completer.probabilities(known, number);
+  if (best || wanted.probabilities || wanted.summary) done.probabilities = completer.probabilities(known, number);
+  if (wanted.summary) done.summary = summarise_numbers(completer, known, *wanted.summary, done.probabilities);
   if (best) {
-    done.labels = completer.best(done.probabilities).contiguous().unsqueeze(1);
+    const auto fill = wanted.best == Best::row ? fill_rows : fill_cells;
+    const FilledRows filled = fill(completer, known, done.probabilities);
+    done.labels = filled.labels.unsqueeze(1);
+    done.numbers = filled.numbers;
   } else if (wanted.labels) {
     std::vector<torch::Tensor> draws;
     const int64_t at_once =
@@ -44,6 +48,8 @@ CompletedItems complete_round(const Completer& completer, const ItemBatch& batch
                       .known = rows.gather_labels(completer.space(), own.known)};
   if (own.labels.defined()) done.labels = rows.gather_labels(completer.space(), own.labels);
   if (own.probabilities.defined()) done.probabilities = rows.gather(own.probabilities);
+  if (own.numbers.defined()) done.numbers = rows.gather(own.numbers);
+  if (own.summary.defined()) done.summary = rows.gather(own.summary);
   return done;
 }
 

@@ -1,15 +1,20 @@
 #pragma once  // internal
 
+#include <optional>
+
 #include "segre/tasks/complete.h"
 #include "segre/tasks/item_stream.h"
+#include "segre/tasks/number_answers.h"
 
 namespace segre {
 
 /// What to find out about items.
 struct CompletionWanted {
-  int64_t draws = 1;                  ///< completions of each item; with 0, the most likely labels instead
+  int64_t draws = 1;                  ///< completions of each item; with 0, the best one instead
+  Best best = Best::cells;            ///< which that is
   bool labels = true;                 ///< whether completed items are wanted at all
   bool probabilities = false;         ///< also the marginals
+  std::optional<Column> summary{};    ///< also kNumberSummary of this measured column
   std::string called = "completing";  ///< the work, for its progress
 };
 
@@ -19,9 +24,11 @@ struct CompletedItems {
   std::vector<int64_t> rows{};                    ///< ItemBatch::rows
   std::vector<std::vector<std::string>> texts{};  ///< ItemBatch::texts
   torch::Tensor data{};                           ///< [B, n] int64: the items as they came
-  torch::Tensor known{};   ///< [B, n] int64: what was taken from them as known, kUnknown elsewhere
-  torch::Tensor labels{};  ///< [B, draws, n] int64, [B, 1, n] with the most likely labels; undefined if not wanted
+  torch::Tensor known{};          ///< [B, n] int64: what was taken from them as known, kUnknown elsewhere
+  torch::Tensor labels{};         ///< [B, draws, n] int64, [B, 1, n] of the best completion; undefined if not wanted
   torch::Tensor probabilities{};  ///< [B, S] float64, see Completer::probabilities; undefined if not wanted
+  torch::Tensor numbers{};        ///< [B, n] float64, FilledRows::numbers of the best completion; else undefined
+  torch::Tensor summary{};        ///< [B, 6] float64, undefined if not wanted
 };
 
 /// What to complete, and how.

@@ -26,8 +26,8 @@ ItemBatch ItemsInMemory::next(int64_t most) {
 }
 
 std::unique_ptr<ItemStream> stream_csv(const SourceName& name, const Space& space, const std::string& what,
-                                       const std::string& may_lack) {
-  return std::make_unique<TableStream>(name, space, what, /*keeps_fields=*/true, may_lack);
+                                       const std::string& quietly) {
+  return std::make_unique<TableStream>(name, space, what, /*keeps_fields=*/true, quietly);
 }
 
 std::unique_ptr<ItemStream> stream_source(const std::string& name, const Space& space, int64_t most,

@@ -48,10 +48,11 @@ class ItemsInMemory final : public ItemStream {
   int64_t first_ = 0;
 };
 
-/// The rows of `csv:FILE` for a model, read as they are needed; missing cells are kUnknown. `what` starts messages;
-/// `may_lack` is a column that the file need not have. Numbers and dates keep their texts.
+/// The rows of `csv:FILE` for a model, read as they are needed; missing cells are kUnknown, and so are columns that the
+/// file lacks, with a note except for the one named `quietly`. `what` starts messages. Numbers and dates keep their
+/// texts.
 std::unique_ptr<ItemStream> stream_csv(const SourceName& name, const Space& space, const std::string& what,
-                                       const std::string& may_lack = "");
+                                       const std::string& quietly = "");
 
 /// The first `most` items of any source, all if it is 0, in memory.
 std::unique_ptr<ItemStream> stream_source(const std::string& name, const Space& space, int64_t most,

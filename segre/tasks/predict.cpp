@@ -15,30 +15,16 @@ namespace {
 constexpr int64_t kGroups = 10;
 constexpr int64_t kMostPredictedDigits = 14;
 
-// Places in kNumberSummary, and the quantiles there.
+// Places in kNumberSummary.
 enum : size_t { kMedian = 0, kMean = 1, kLow = 2, kHigh = 5 };
-constexpr std::array kQuantiles = {0.5, 0.0, 0.05, 0.25, 0.75, 0.95};
-
-// kNumberSummary of every row's probabilities p [B, c]: [B, 6]. The label of missing values is no answer.
-torch::Tensor summaries(const Bins& bins, const torch::Tensor& p) {
-  const auto known = p.narrow(1, 0, bins.size());
-  const auto all = (known / known.sum(1, /*keepdim=*/true)).contiguous();
-  auto out = torch::empty({p.size(0), static_cast<int64_t>(kNumberSummary.size())}, torch::kFloat64);
-  auto* at = out.data_ptr<double>();
-  for (int64_t k = 0; k < p.size(0); ++k) {
-    const auto* row = all.const_data_ptr<double>() + k * bins.size();
-    for (size_t which = 0; which < kNumberSummary.size(); ++which)
-      *at++ = which == kMean ? bins.mean(row) : bins.quantile(row, kQuantiles[which]);
-  }
-  return out;
-}
 
 // The column's values in the rows, NaN where they are unknown or no numbers: [B].
 torch::Tensor true_numbers(const Bins& bins, const std::vector<std::vector<std::string>>& texts, int64_t variable,
                            int64_t n_rows) {
   auto values = torch::full({n_rows}, NAN, torch::kFloat64);
   for (size_t k = 0; k < texts.size(); ++k)
-    if (const auto value = bins.parse(texts[k][static_cast<size_t>(variable)])) values[static_cast<int64_t>(k)] = *value;
+    if (const auto value = bins.parse(texts[k][static_cast<size_t>(variable)]))
+      values[static_cast<int64_t>(k)] = *value;
   return values;
 }
 
@@ -56,9 +42,9 @@ Measured mean_of(const std::vector<double>& values) {
 
 // Collects predictions whose truth is known.
 struct Tally {
-  std::vector<double> right;     // 1 or 0
-  std::vector<double> surprise;  // -log p of the truth
-  std::vector<double> claimed;   // probability of the prediction
+  std::vector<double> right;                      // 1 or 0
+  std::vector<double> surprise;                   // -log p of the truth
+  std::vector<double> claimed;                    // probability of the prediction
   std::vector<double> distance, square, covered;  // of numbers
 
   void add_numbers(const PredictedItems& done) {
@@ -87,8 +73,7 @@ struct Tally {
 
   PredictionQuality quality(int64_t n_rows) const {
     PredictionQuality out{.n_rows = n_rows, .n_truth = static_cast<int64_t>(right.size() + distance.size())};
-    if (!distance.empty())
-      out.numbers = {mean_of(distance), std::sqrt(mean_of(square).value), mean_of(covered)};
+    if (!distance.empty()) out.numbers = {mean_of(distance), std::sqrt(mean_of(square).value), mean_of(covered)};
     if (right.empty()) return out;
     out.accuracy = mean_of(right);
     out.log_loss = mean_of(surprise);
@@ -227,13 +212,14 @@ PredictionQuality predict_items(const Completer& completer, int64_t variable, It
     PredictedItems predicted{
         .rows = done.rows, .probabilities = p, .best = p.argmax(1), .truth = done.data.select(1, variable)};
     if (bins != nullptr && bins->is_measured()) {
-      predicted.numbers = summaries(*bins, p);
+      predicted.numbers = done.summary;
       predicted.true_numbers = true_numbers(*bins, done.texts, variable, p.size(0));
     }
     tally.add(predicted);
     if (completer.ranks()->is_first()) use(predicted);
   };
-  const CompletionWanted wanted{.labels = false, .probabilities = true, .called = "predicting"};
+  CompletionWanted wanted{.labels = false, .probabilities = true, .called = "predicting"};
+  if (bins != nullptr && bins->is_measured()) wanted.summary = space.column_of(variable);
   return tally.quality(complete_everywhere(completer, items, wanted, predict, callbacks));
 }
 

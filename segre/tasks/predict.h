@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <ostream>
 
 #include "segre/likelihood/scores.h"
@@ -8,23 +7,20 @@
 
 namespace segre {
 
-/// What a prediction of a number or date consists of, in this order. See Bins::is_measured.
-inline constexpr std::array kNumberSummary = {"median", "mean", "q05", "q25", "q75", "q95"};
-
 /// How good predictions of numbers are.
 struct NumberQuality {
-  Measured absolute_error{};  ///< mean distance of the median from the truth
+  Measured absolute_error{};   ///< mean distance of the median from the truth
   double squared_error = 0.0;  ///< root of the mean square of the mean's
   Measured covered{};          ///< share of truths from q05 to q95: 0.9 if calibrated
 };
 
 /// How good predictions are, over the rows whose truth is known.
 struct PredictionQuality {
-  int64_t n_rows = 0;   ///< predicted
-  int64_t n_truth = 0;  ///< of these, with a known truth
+  int64_t n_rows = 0;                      ///< predicted
+  int64_t n_truth = 0;                     ///< of these, with a known truth
   std::optional<NumberQuality> numbers{};  ///< of a measured column, instead of what follows
-  Measured accuracy{};  ///< share of right predictions
-  Measured log_loss{};  ///< mean -log of the truth's probability, nats
+  Measured accuracy{};                     ///< share of right predictions
+  Measured log_loss{};                     ///< mean -log of the truth's probability, nats
   /// Predictions grouped by their probability: how many, the mean probability, and the share of right ones. Calibrated
   /// ones have the last two equal.
   struct Group {
@@ -60,11 +56,11 @@ CompleteOptions options_of(const PredictRequest& request, const Space& space, co
 
 /// Predictions for a batch of rows.
 struct PredictedItems {
-  std::vector<int64_t> rows;    ///< ItemBatch::rows
-  torch::Tensor probabilities;  ///< [B, c] float64: of the labels of the column
-  torch::Tensor best;           ///< [B] int64: the most likely one
-  torch::Tensor truth;          ///< [B] int64: the label that the rows have, kUnknown if they do not
-  torch::Tensor numbers{};      ///< [B, 6] float64: kNumberSummary of a measured column; else undefined
+  std::vector<int64_t> rows;     ///< ItemBatch::rows
+  torch::Tensor probabilities;   ///< [B, c] float64: of the labels of the column
+  torch::Tensor best;            ///< [B] int64: the most likely one
+  torch::Tensor truth;           ///< [B] int64: the label that the rows have, kUnknown if they do not
+  torch::Tensor numbers{};       ///< [B, 6] float64: kNumberSummary of a measured column; else undefined
   torch::Tensor true_numbers{};  ///< [B] float64: its values in the rows, NaN where unknown; else undefined
 };
 
@@ -90,7 +86,8 @@ bool holes_are_unknown(const SourceName& name);
 std::string predicted_text(const Bins& bins, double value);
 
 /// Writes predictions for the rows of `csv:FILE`: row,label,probability, and the truth and its probability if the file
-/// has the column, which may be missing. Of a measured column: row, kNumberSummary, and the truth. `completer` is that of options_of; `what` starts messages.
+/// has the column, which may be missing. Of a measured column: row, kNumberSummary, and the truth. `completer` is that
+/// of options_of; `what` starts messages.
 PredictionQuality predict_csv(const Completer& completer, int64_t variable, const SourceName& name,
                               const std::string& what, std::ostream& out, const WorkCallbacks& callbacks = {});
 

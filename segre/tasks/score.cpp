@@ -8,6 +8,7 @@
 #include "segre/eval/total_variation.h"
 #include "segre/flow/draw.h"
 #include "segre/io/csv.h"
+#include "segre/space/densities.h"
 #include "segre/tasks/given.h"
 
 namespace segre {
@@ -45,35 +46,32 @@ ErrorTarget target_of(const ScoreOptions& options, bool each, const Space& space
   return target;
 }
 
-// How many variables of an item are scored, on average: not those given or unknown.
-double mean_scored(const torch::Tensor& labels, const torch::Tensor& given) {
-  auto scored = labels >= 0;
-  if (given.defined()) scored = scored.logical_and(given.logical_not());
+// How many cells of an item are scored, on average: not those given or unknown. A column of numbers is one cell.
+double mean_scored(const Space& space, const torch::Tensor& labels, const torch::Tensor& given) {
+  std::vector<int64_t> heads;
+  for (const Column& column : space.columns_and_variables()) heads.push_back(column.first);
+  const auto cells = torch::tensor(heads, torch::kInt64);
+  auto scored = labels.index_select(1, cells) >= 0;
+  if (given.defined()) scored = scored.logical_and(given.index_select(0, cells).logical_not());
   const double mean = scored.sum(1).to(torch::kFloat64).mean().item<double>();
   return mean > 0.0 ? mean : 1.0;
 }
 
 const char* const kOfDensity = "; of columns of numbers and dates a density in their units";
 
-// Adds the log densities of values within their levels, given the labels, to the scores of items [N, n]. Returns whether
-// any column that is scored has levels.
+// Adds the log densities of values within their levels, given the labels, to the scores of items [N, n]. Returns
+// whether any column that is scored has levels.
 bool add_densities(const Space& space, const torch::Tensor& labels, const torch::Tensor& given, ItemScores& scores) {
+  auto densities = log_densities(space, labels);
+  if (!densities.defined()) return false;
   bool any = false;
-  const auto all = labels.to(torch::kCPU, torch::kInt64).contiguous();
   for (const Column& column : space.columns_and_variables()) {
-    const Bins* bins = space.bins(column.first);
-    if (bins == nullptr || !bins->are_levels || bins->n_intervals() == 0 || bins->are_points) continue;
-    if (given.defined() && given[column.first].item<bool>()) continue;
-    any = true;
-    auto added = torch::zeros({all.size(0)}, torch::kFloat64);
-    auto* to = added.data_ptr<double>();
-    const auto* label = all.const_data_ptr<int64_t>() + column.first;
-    for (int64_t k = 0; k < all.size(0); ++k, label += all.size(1))
-      if (label[0] >= 0 && label[0] < bins->size())
-        to[k] = bins->log_density({label[0], column.n_variables == 2 ? label[1] : 0});
-    scores.log_p = scores.log_p + added;
-    if (scores.cells.defined()) scores.cells.select(1, column.first).add_(added);
+    const bool is_given = given.defined() && given[column.first].item<bool>();
+    any = any || (!is_given && has_density(space, column));
+    if (is_given) densities.select(1, column.first).zero_();
   }
+  scores.log_p = scores.log_p + densities.sum(1);
+  if (scores.cells.defined()) scores.cells = scores.cells + densities;
   return any;
 }
 
@@ -224,7 +222,7 @@ ScoredData Scorer::operator()(const torch::Tensor& labels, const WorkCallbacks& 
     out.summary = summarise(out.scores.items, run_.model.space(), out.distinct.counts);
     out.scores.meaning += kOfDensity;
   }
-  out.summary.n_variables = mean_scored(labels, options_.given);
+  out.summary.n_variables = mean_scored(out.space, labels, options_.given);
   return out;
 }
 

@@ -47,7 +47,7 @@ void append(std::vector<T>& all, const std::vector<T>& more) {
 // Joins what was found for batches.
 CompletedItems joined(const std::vector<CompletedItems>& batches) {
   CompletedItems all{.first = 0};
-  std::vector<torch::Tensor> data, known, labels, probabilities;
+  std::vector<torch::Tensor> data, known, labels, probabilities, numbers;
   for (const CompletedItems& batch : batches) {
     append(all.rows, batch.rows);
     append(all.texts, batch.texts);
@@ -55,12 +55,14 @@ CompletedItems joined(const std::vector<CompletedItems>& batches) {
     known.push_back(batch.known);
     if (batch.labels.defined()) labels.push_back(batch.labels);
     if (batch.probabilities.defined()) probabilities.push_back(batch.probabilities);
+    if (batch.numbers.defined()) numbers.push_back(batch.numbers);
   }
   if (batches.empty()) return all;
   all.data = torch::cat(data);
   all.known = torch::cat(known);
   if (!labels.empty()) all.labels = torch::cat(labels);
   if (!probabilities.empty()) all.probabilities = torch::cat(probabilities);
+  if (!numbers.empty()) all.numbers = torch::cat(numbers);
   return all;
 }
 

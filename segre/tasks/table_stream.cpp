@@ -16,11 +16,11 @@ const SourceName& with_known_options(const SourceName& name) {
 }  // namespace
 
 TableStream::TableStream(const SourceName& name, const Space& space, const std::string& what, bool keeps_fields,
-                         const std::string& may_lack)
+                         const std::string& quietly)
     : n_variables_(space.n_variables()),
       limit_(name.limit()),
       keeps_fields_(keeps_fields),
-      items_(with_known_options(name), space, what, Unknowns::allow, may_lack) {
+      items_(with_known_options(name), space, what, Unknowns::allow, Lacking::unknown, quietly) {
   note_encoding(name);
   for (int64_t i = 0; i < n_variables_; ++i) has_bins_ = has_bins_ || space.bins(i) != nullptr;
 }

@@ -8,10 +8,11 @@ namespace segre {
 /// The rows of `csv:FILE` as items of a model, read as they are needed: missing cells are kUnknown.
 class TableStream final : public ItemStream {
  public:
-  /// As CsvItems, and InputError for options that csv: does not have. `keeps_fields`: fields() and the items' texts are
-  /// wanted.
+  /// As CsvItems, with columns that the table lacks unknown, and InputError for options that csv: does not have.
+  /// `keeps_fields`: fields() and the items' texts are wanted; `quietly`: the column that may be lacking without a
+  /// note.
   TableStream(const SourceName& name, const Space& space, const std::string& what, bool keeps_fields,
-              const std::string& may_lack = "");
+              const std::string& quietly = "");
 
   ItemBatch next(int64_t most) override;
 
@@ -21,6 +22,7 @@ class TableStream final : public ItemStream {
   const CsvRows& table() const { return items_.rows(); }
   /// The field of each variable; -1 if the table does not have it.
   int64_t field(int64_t variable) const { return items_.field(variable); }
+  bool lacks(const Column& column) const { return field(column.first) < 0; }
 
  private:
   std::vector<std::string> texts_of_row() const;

@@ -63,7 +63,9 @@ class CompletedTable {
                               .keeps = result_.keeps[i]};
       Json& cell = cells[column.name];
       if (*label < 0 || space_.label_name(i, *label) == kMissingName) continue;  // null
-      cell = stays(column, label, origin) ? own_value(item, i, *label) : drawn(item, draw, column, label);
+      cell = stays(column, label, origin) ? own_value(item, i, *label)
+             : is_answer(item, i)         ? answer(item, i)
+                                          : drawn(item, draw, column, label);
     }
     return cells;
   }
@@ -74,6 +76,15 @@ class CompletedTable {
     const auto& texts = result_.items.texts;
     if (space_.bins(variable) == nullptr || texts.empty()) return space_.label_name(variable, label);
     return cell_of(space_, variable, texts[item][variable]);
+  }
+  // Whether a cell has the number of the best completion.
+  bool is_answer(int64_t item, int64_t variable) const {
+    const auto& numbers = result_.items.numbers;
+    return numbers.defined() && !std::isnan(numbers[item][variable].item<double>());
+  }
+  Json answer(int64_t item, int64_t variable) const {
+    const auto number = result_.items.numbers[item][variable].item<double>();
+    return cell_of(space_, variable, answer_text(*space_.bins(variable), number));
   }
   Json drawn(int64_t item, int64_t draw, const Column& column, const int64_t* label) const {
     const BinValues values{.random = values_.part(draw)};
@@ -182,8 +193,7 @@ Json odd_row(const OddRows& rows, int64_t rank, int64_t item) {
 Json to_json(const Sampled& result) {
   const SampleRequest& request = result.request;
   const auto count = static_cast<double>(request.count);
-  const BinValues values{.random = RandomStream(request.seed, Purpose::bin_values),
-                         .names_of_bins = !request.numbers};
+  const BinValues values{.random = RandomStream(request.seed, Purpose::bin_values), .names_of_bins = !request.numbers};
   Json json{{"count", request.count},
             {"seed", request.seed},
             {"sampler", request.sample.sampler},
@@ -214,10 +224,13 @@ Json to_json(const Completed& result) {
       row["probabilities"] = unknown_cells(result, k);
     rows.push_back(std::move(row));
   }
-  return {{"draws", result.request.wanted.draws},
-          {"seed", result.request.options.seed},
-          {"rows", rows},
-          {"notes", result.notes}};
+  const CompletionWanted& wanted = result.request.wanted;
+  Json json{{"draws", wanted.draws}};
+  if (wanted.draws == 0) json["best"] = wanted.best == Best::row ? "row" : "cells";
+  json["seed"] = result.request.options.seed;
+  json["rows"] = std::move(rows);
+  json["notes"] = result.notes;
+  return json;
 }
 
 namespace {
@@ -230,9 +243,9 @@ Json of_numbers(const Predicted& result) {
   for (int64_t k = 0; k < items.numbers.size(0); ++k) {
     Json row{{"row", items.rows[k]}};
     for (size_t which = 0; which < kNumberSummary.size(); ++which)
-      row[kNumberSummary[which]] = cell_of(
-          result.space, result.variable,
-          predicted_text(bins, number_at(items.numbers[k], static_cast<int64_t>(which))));
+      row[kNumberSummary[which]] =
+          cell_of(result.space, result.variable,
+                  predicted_text(bins, number_at(items.numbers[k], static_cast<int64_t>(which))));
     const double truth = number_at(items.true_numbers, k);
     row["truth"] = std::isnan(truth) ? Json() : cell_of(result.space, result.variable, bins.text_of(truth));
     rows.push_back(std::move(row));

@@ -91,7 +91,7 @@ ValidationResult Validation::operator()(const NamedTensors& weights, Ranks& rank
   const auto n_items = static_cast<double>(labels_.size(0));
   const double error =
       n_items > 1 ? std::sqrt(of_items[1].var().item<double>() / n_items) : std::numeric_limits<double>::quiet_NaN();
-  return {mean[0].item<double>(), mean[1].item<double>(), error};
+  return {mean[0].item<double>(), mean[1].item<double>(), error, of_items[1].clone()};
 }
 
 }  // namespace segre

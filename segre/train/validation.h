@@ -11,6 +11,9 @@ struct ValidationResult {
   double loss;        ///< the objective, averaged over uniform times on [0, largest training time]
   double nats;        ///< the simulation-free bound on -log p per item, up to misread labels
   double nats_error;  ///< standard error of nats: items, times and noise together; NaN for a single item
+  /// [K] float64: the nats of each item, in the order of Validation::items. All validations of a training use the same
+  /// items, times and noise, so differences between two of them are far more certain than either. Undefined if unknown.
+  torch::Tensor of_items{};
 };
 
 /// The same at a training step.
@@ -32,6 +35,8 @@ class Validation {
   ValidationResult operator()(const NamedTensors& weights, Ranks& ranks);
   ValidationResult operator()(const NamedTensors& weights) { return (*this)(weights, *one_rank()); }
   const Model& model() const { return model_; }
+  /// The items that it uses: [K, n] int64 on the CPU.
+  torch::Tensor items() const { return labels_.to(torch::kCPU); }
 
  private:
   // Evaluations from ... to - 1: [2, to - from], loss and information of each, float64 on the CPU.

@@ -68,8 +68,13 @@ TEST_F(CliTable, AModelWithBinsScoresRawNumbersInAnyOrderAmongOtherColumns) {
       contains(result.err, "note: " + file("new.csv") + ": ignoring column notes, which is not in the model\n"));
   EXPECT_EQ(read_csv(file("scores.csv")).size(), 3U);
   const auto lacking = score(csv("new.csv", "class,fare\nfirst,7\n"));
-  EXPECT_EQ(lacking.exit_code, kBadInput);
-  EXPECT_TRUE(contains(lacking.err, ": has no column age, booked; it has class, fare, and age, fare, booked, class "));
+  ASSERT_EQ(lacking.exit_code, 0) << lacking.err;
+  EXPECT_TRUE(contains(lacking.err, ": has no columns age, booked, which are unknown in all rows\n")) << lacking.err;
+  EXPECT_TRUE(contains(lacking.err, "(divided by 2 variables)")) << lacking.err;
+  const auto none = score(csv("new.csv", "sex,cabin\nm,C85\n"));
+  EXPECT_EQ(none.exit_code, kBadInput);
+  EXPECT_TRUE(contains(none.err, ": has no column age, fare, booked, class; it has sex, cabin, and age, fare, "))
+      << none.err;
 }
 
 TEST_F(CliTable, UnseenLabelsAreSkippedWithACount) {

@@ -93,6 +93,37 @@ TEST_F(TableForModel, LacksNoColumn) {
       "read it with header=0)");
 }
 
+TEST_F(TableForModel, LacksColumnsThatMayBeUnknown) {
+  write_text(file(), "sky,moon\nsun,no\n,no\n");
+  const auto name = parse_source_name("csv:" + file() + "?missing=unknown");
+  const auto read = [&](const Space& space) {
+    return read_csv_table_for(name, space, "--data t", 0, Unknowns::refuse, Lacking::unknown);
+  };
+  testing::internal::CaptureStderr();
+  const Dataset data = read(weather());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            concat("note: ", file(), ": has no column wind, which is unknown in all rows\nnote: ", file(),
+                   ": ignoring column moon, which is not in the model\n"));
+  EXPECT_TRUE(torch::equal(data.labels.to(torch::kInt64), torch::tensor({{2, -1}, {-1, -1}}, torch::kInt64)));
+  EXPECT_EQ(data.unknowns, Unknowns::allow);
+  const Space other = Space::table({{"a", 2, {"0", "1"}}, {"b", 2, {"0", "1"}}});
+  EXPECT_EQ(
+      input_error([&] { read(other); }),
+      "--data t: has no column a, b; it has sky, moon, and a, b were expected (if the file has no header, read it "
+      "with header=0)");
+}
+
+// A hole in a column that is there stays what training read it as, whatever other columns are lacking.
+TEST_F(TableForModel, LacksColumnsAndHasHolesThatAreLabels) {
+  const Space space = Space::table({{"sky", 2, {"sun", "(missing)"}}, {"wind", 2, {"no", "yes"}}});
+  write_text(file(), "sky\nsun\nNA\n");
+  testing::internal::CaptureStderr();
+  const Dataset data =
+      read_csv_table_for(parse_source_name("csv:" + file()), space, "--data t", 0, Unknowns::refuse, Lacking::unknown);
+  testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(torch::equal(data.labels.to(torch::kInt64), torch::tensor({{0, -1}, {1, -1}}, torch::kInt64)));
+}
+
 TEST_F(TableForModel, WithoutAHeaderIsMatchedByPosition) {
   const Space space = Space::table({{"x1", 2, {"a", "b"}}, {"x2", 2, {"c", "d"}}});
   EXPECT_TRUE(torch::equal(labels(space, "b,c\na,d\n", "header=0"), bytes({1, 0, 0, 1}, 2)));
