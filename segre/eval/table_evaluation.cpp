@@ -51,8 +51,7 @@ struct Tables {
   void report(const char* what) const { options.callbacks.report({what, 0, 1}); }
 };
 
-// ---- columns
-// ----------------------------------------------------------------------------------------------------------
+// ---- columns --------------------------------------------------------------------------------------------------------
 
 // Mean and standard deviation of the known values.
 void moments(const torch::Tensor& values, double& mean, double& spread) {
@@ -180,8 +179,7 @@ void add_column_shares(TableEvaluation& out, const Tables& tables) {
     std::move(found.metrics.begin(), found.metrics.end(), std::back_inserter(out.metrics));
 }
 
-// ---- pairs
-// ------------------------------------------------------------------------------------------------------------
+// ---- pairs ----------------------------------------------------------------------------------------------------------
 
 void add_information(TableEvaluation& out, const EvaluationData& data, const Tables& tables) {
   const auto families = choose_pairs(data.space);
@@ -231,8 +229,7 @@ void add_column_pairs(TableEvaluation& out, const Tables& tables) {
   add_information(out, data, tables);
 }
 
-// ---- rows
-// -------------------------------------------------------------------------------------------------------------
+// ---- rows -----------------------------------------------------------------------------------------------------------
 
 // The columns that trees used the most: "mostly by PageValues (62%)".
 std::string used_most(const std::vector<ValueColumn>& columns, const std::vector<double>& gains) {
@@ -260,19 +257,19 @@ void add_test(TableEvaluation& out, const Tables& tables, const std::string& aga
   const auto independent = two_sample_test(columns, real, tables.independent, seed);
   const bool differs = samples.auc.low > 0.5 && (!exact || difference(samples.auc, exact->auc).low > 0.0);
   const std::string group = "two-sample test";
-  const std::string note = concat(samples.n_rows, " rows of each; told apart ", used_most(columns, samples.gains));
+  const std::string note = concat(samples.n_rows, " rows of each");
   Estimate half{0.5};
   out.metrics.push_back({group, concat("AUC against ", against, " rows"), samples.auc, half, Better::reference, differs,
                          note, exact ? std::optional(exact->auc) : std::nullopt, independent.auc});
   out.metrics.push_back({group, concat("detection score against ", against, " rows"), samples.score(), Estimate{1.0},
                          Better::reference, std::nullopt, "1 - max(0, 2 AUC - 1)",
                          exact ? std::optional(exact->score()) : std::nullopt, independent.score()});
-  out.verdicts.push_back(differs ? concat("Boosted trees tell samples from ", against, " rows: AUC ",
-                                          estimate_text(samples.auc),
-                                          exact ? concat(", other real rows ", short_number(exact->auc.value)) : "",
-                                          "; ", used_most(columns, samples.gains))
-                                 : concat("Boosted trees do not tell samples from ", against,
-                                          " rows beyond the error: AUC ", estimate_text(samples.auc)));
+  const std::string others_text = exact ? concat(", other real rows ", short_number(exact->auc.value)) : "";
+  const std::string used = used_most(columns, samples.gains);
+  out.verdicts.push_back(
+      concat(differs ? "Boosted trees tell samples from " : "Boosted trees do not tell samples from ", against,
+             differs ? " rows: AUC " : " rows beyond the error: AUC ", estimate_text(samples.auc), others_text,
+             differs && !used.empty() ? "; " + used : "", "."));
 }
 
 void add_two_sample_tests(TableEvaluation& out, const Tables& tables) {
@@ -286,8 +283,7 @@ void add_two_sample_tests(TableEvaluation& out, const Tables& tables) {
     add_test(out, tables, "training", data.train, data.held_out);
 }
 
-// ---- usefulness
-// -------------------------------------------------------------------------------------------------------
+// ---- usefulness -----------------------------------------------------------------------------------------------------
 
 double correlation_of(const std::vector<double>& x, const std::vector<double>& y) {
   const auto values = torch::stack({torch::tensor(x, torch::kFloat64), torch::tensor(y, torch::kFloat64)});
@@ -351,11 +347,10 @@ void add_usefulness(TableEvaluation& out, const Tables& tables, int64_t target) 
   const bool is_worse = (main.value.value < main.reference.value) != is_error;
   out.verdicts.push_back(concat("Trees that learned from samples predict ", name, is_worse ? " worse" : " better",
                                 " than trees that learned from as many training rows: ", main.name, " ",
-                                short_number(main.value.value), " against ", short_number(main.reference.value)));
+                                short_number(main.value.value), " against ", short_number(main.reference.value), "."));
 }
 
-// ---- memorisation
-// -----------------------------------------------------------------------------------------------------
+// ---- memorisation ---------------------------------------------------------------------------------------------------
 
 void add_copies(TableEvaluation& out, const Tables& tables) {
   const TableEvaluationData& data = tables.data;
@@ -368,7 +363,7 @@ void add_copies(TableEvaluation& out, const Tables& tables) {
   metric.independent = share(tables.independent);
   if (difference(copies, natural).low > 0.0)
     out.verdicts.push_back(concat("Samples repeat training rows: ", percent_text(copies.value),
-                                  " are exact copies, of held-out rows ", percent_text(natural.value)));
+                                  " are exact copies, of held-out rows ", percent_text(natural.value), "."));
   out.metrics.push_back(std::move(metric));
 }
 
@@ -406,8 +401,7 @@ void add_row_memorisation(TableEvaluation& out, const Tables& tables) {
   add_nearest(out, tables);
 }
 
-// ---- all
-// --------------------------------------------------------------------------------------------------------------
+// ---- all ------------------------------------------------------------------------------------------------------------
 
 // Which columns are off, the most distant first.
 std::string columns_verdict(const std::vector<ColumnComparison>& columns) {
@@ -420,7 +414,7 @@ std::string columns_verdict(const std::vector<ColumnComparison>& columns) {
   for (size_t k = 0; k < std::min<size_t>(off.size(), kNamed); ++k)
     text += concat(k == 0 ? "" : "; ", off[k]->name, " (",
                    off[k]->where.empty() ? concat("distance ", short_number(off[k]->distance)) : off[k]->where, ")");
-  return text + (off.size() > kNamed ? "; ..." : "");
+  return text + (off.size() > kNamed ? "; ..." : ".");
 }
 
 int64_t find_target(const std::vector<ValueColumn>& columns, const std::string& target) {

@@ -6,6 +6,7 @@
 #include "segre/core/error.h"
 #include "segre/data/split.h"
 #include "segre/eval/boosted_trees.h"
+#include "segre/eval/roc.h"
 
 namespace segre {
 namespace {

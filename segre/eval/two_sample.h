@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "segre/core/work.h"
-#include "segre/eval/roc.h"
+#include "segre/eval/intervals.h"
 #include "segre/read/value_table.h"
 
 namespace segre {

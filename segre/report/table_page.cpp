@@ -12,6 +12,7 @@
 #include "segre/report/evaluation_figures.h"
 #include "segre/report/evaluation_page.h"
 #include "segre/report/style.h"
+#include "segre/space/moment.h"
 
 namespace segre {
 namespace {
@@ -19,13 +20,14 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kAcross = 3;  // panels in a row
-constexpr int64_t kPanelHeight = 210;
+constexpr int64_t kPanelHeight = 232;
 constexpr int64_t kMostBars = 12;       // labels of a column; the rest are one bar
 constexpr int64_t kHistogramBins = 40;  // of a histogram
 constexpr double kTail = 0.005;      // of the held-out numbers beyond each end of a histogram, which the end bars have
 constexpr double kTall = 2.5;        // a bar so many times as high as all others is cut
-constexpr size_t kLongestName = 14;  // characters of a label under a bar
+constexpr size_t kLongestName = 13;  // characters of a label under a bar
 constexpr int64_t kMostInMap = 40;   // columns in a map of pairs
+constexpr const char* kNoBreak = "\u00a0";
 
 double to_screen(double value) { return std::round(value * 1e5) / 1e5; }
 
@@ -196,77 +198,101 @@ void set_axes(json& layout, const Bars& bars, const ValueColumn& column, int64_t
     across["nticks"] = 6;
   }
   const double top = 1.0 - row * height - 30.0 / static_cast<double>(n_rows * kPanelHeight);
-  const double bottom = 1.0 - (row + 1.0) * height + 52.0 / static_cast<double>(n_rows * kPanelHeight);
+  const double bottom = 1.0 - (row + 1.0) * height + 70.0 / static_cast<double>(n_rows * kPanelHeight);
   layout["xaxis" + suffix] = std::move(across);
   layout["yaxis" + suffix] = {{"anchor", "x" + suffix},    {"domain", {bottom, top}}, {"range", {0.0, top_of(bars)}},
                               {"tickformat", ".0%"},       {"gridcolor", "#e6eaef"},  {"nticks", 4},
                               {"tickfont", {{"size", 11}}}};
 }
 
-// The name above a panel, and a bar that was cut.
-void add_title(json& layout, const Bars& bars, const ColumnComparison& column, int64_t panel, int64_t n_rows) {
-  std::string text = "<b>" + escape_html(column.name) + "</b>";
-  const double top = top_of(bars);
-  for (size_t k = 0; k < bars.held_out.size(); ++k)
-    if (std::max(bars.held_out[k], bars.samples[k]) > top)
-      text += concat("  (one bar is cut: ", percent_text(bars.held_out[k]), " of rows, ", percent_text(bars.samples[k]),
-                     " of samples)");
-  if (column.differs) text += " <span style=\"color:#b3261e\">off</span>";
-  const double x = static_cast<double>(panel % kAcross) / kAcross + 0.035;
+// Text in a panel, `down` pixels from its top.
+json note_in(const std::string& text, int64_t panel, int64_t n_rows, bool is_left, int down, int size) {
+  const double x = static_cast<double>(panel % kAcross + (is_left ? 0 : 1)) / kAcross + (is_left ? 0.035 : -0.015);
   const double y = 1.0 - static_cast<double>(panel / kAcross) / static_cast<double>(n_rows);
-  layout["annotations"].push_back({{"text", text},
-                                   {"x", x},
-                                   {"y", y - 4.0 / static_cast<double>(n_rows * kPanelHeight)},
-                                   {"xref", "paper"},
-                                   {"yref", "paper"},
-                                   {"xanchor", "left"},
-                                   {"yanchor", "top"},
-                                   {"font", {{"size", 12}}},
-                                   {"showarrow", false}});
+  return {{"text", text},
+          {"x", x},
+          {"y", y - static_cast<double>(down) / static_cast<double>(n_rows * kPanelHeight)},
+          {"xref", "paper"},
+          {"yref", "paper"},
+          {"xanchor", is_left ? "left" : "right"},
+          {"yanchor", "top"},
+          {"font", {{"size", size}}},
+          {"showarrow", false}};
 }
 
-// ---- tables
-// -----------------------------------------------------------------------------------------------------------
+// The name above a panel, and what the bar that was cut stands for.
+void add_title(json& layout, const Bars& bars, const ColumnComparison& column, int64_t panel, int64_t n_rows) {
+  std::string text = "<b>" + escape_html(column.name) + "</b>";
+  if (column.differs) text += " <span style=\"color:#b3261e\">off</span>";
+  layout["annotations"].push_back(note_in(text, panel, n_rows, true, 4, 12));
+  const double top = top_of(bars);
+  for (size_t k = 0; k < bars.held_out.size(); ++k) {
+    if (std::max(bars.held_out[k], bars.samples[k]) <= top) continue;
+    const std::string cut =
+        concat("cut: ", percent_text(bars.held_out[k]), " of rows, ", percent_text(bars.samples[k]), " of samples");
+    layout["annotations"].push_back(note_in(cut, panel, n_rows, false, 32, 11));
+  }
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
 
 std::string number_or_nothing(const std::optional<Estimate>& estimate) {
   return estimate ? short_number(estimate->value) : "";
 }
 
-void show_measures(Page& page, const std::vector<Metric>& metrics) {
-  std::vector<std::vector<std::string>> rows;
-  for (const Metric& m : metrics)
-    rows.push_back({concat(m.group, ": ", m.name), estimate_text(m.value), number_or_nothing(m.training),
-                    reference_text(m), number_or_nothing(m.independent), differs_text(m)});
-  page.table({"measure", "samples (95% interval)", "training rows", "best possible", "independent columns", "off"},
-             rows);
-  page.caption(
-      "'training rows': as many rows of the training data in place of the samples, the noise floor. 'independent "
-      "columns': as many rows whose columns were shuffled one by one, what a useless model gives. 'best possible': "
-      "what "
-      "exact samples give on average, with the value that 95 of 100 do not exceed, or the value of the held-out rows; "
-      "for a prediction, that of trees trained on training rows. 'off': beyond the error (level 5%).");
+// On one line.
+std::string unbroken(std::string text) {
+  for (size_t at = text.find(' '); at != std::string::npos; at = text.find(' ', at)) text.replace(at, 1, kNoBreak);
+  return text;
 }
 
-std::vector<const ColumnComparison*> farthest_first(const TableEvaluation& found) {
-  std::vector<const ColumnComparison*> order;
-  for (const ColumnComparison& column : found.columns) order.push_back(&column);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return a->differs != b->differs ? a->differs : a->distance > b->distance;
+void show_measures(Page& page, const std::vector<Metric>& metrics) {
+  std::vector<std::vector<std::string>> rows;
+  std::string group;
+  for (const Metric& m : metrics) {
+    if (m.group != group) rows.push_back({m.group, "", "", "", "", ""});
+    group = m.group;
+    rows.push_back({concat(kNoBreak, kNoBreak, kNoBreak, m.name), unbroken(estimate_text(m.value)),
+                    number_or_nothing(m.training), unbroken(reference_text(m)), number_or_nothing(m.independent),
+                    differs_text(m)});
+  }
+  page.table({"measure", "samples (95% interval)", "training", "best possible", "independent", "off"}, rows);
+  page.caption(
+      "'training': as many rows of the training data in place of the samples, the noise floor. 'independent': as many "
+      "rows whose columns were shuffled one by one, what a useless model gives. 'best possible': what exact samples "
+      "give on average, with the value that 95 of 100 do not exceed, or the value of the held-out rows; for a "
+      "prediction, that of trees trained on training rows. 'off': beyond the error (level 5%).");
+}
+
+// The columns, those that are off first, then the most distant ones.
+std::vector<size_t> farthest_first(const TableEvaluation& found) {
+  std::vector<size_t> order(found.columns.size());
+  for (size_t c = 0; c < order.size(); ++c) order[c] = c;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const ColumnComparison& x = found.columns[a];
+    const ColumnComparison& y = found.columns[b];
+    return x.differs != y.differs ? x.differs : x.distance > y.distance;
   });
   return order;
 }
 
-void show_column_table(Page& page, const TableEvaluation& found) {
+std::string moments_text(const ValueColumn& column, double mean, double spread) {
+  if (!column.is_number() || std::isnan(mean)) return "";
+  if (column.numbers->unit == Bins::Unit::number)
+    return unbroken(concat(short_number(mean), " ± ", short_number(spread)));
+  return unbroken(concat(column.text_of(std::floor(mean)), " ± ",
+                         short_number(spread / static_cast<double>(kSecondsPerDay)), " days"));
+}
+
+void show_column_table(Page& page, const TableEvaluationData& data, const TableEvaluation& found) {
   std::vector<std::vector<std::string>> rows;
-  for (const ColumnComparison* column : farthest_first(found)) {
-    const auto moments = [&](double mean, double spread) {
-      return column->is_number ? concat(short_number(mean), " ± ", short_number(spread)) : "";
-    };
-    rows.push_back({column->name, short_number(column->distance), short_number(column->exact),
-                    column->training ? short_number(*column->training) : "",
-                    moments(column->samples_mean, column->samples_spread),
-                    moments(column->held_out_mean, column->held_out_spread),
-                    column->differs ? column->where.empty() ? "yes" : column->where : ""});
+  for (const size_t c : farthest_first(found)) {
+    const ColumnComparison& column = found.columns[c];
+    rows.push_back({column.name, short_number(column.distance), short_number(column.exact),
+                    column.training ? short_number(*column.training) : "",
+                    moments_text(data.columns[c], column.samples_mean, column.samples_spread),
+                    moments_text(data.columns[c], column.held_out_mean, column.held_out_spread),
+                    column.differs ? column.where.empty() ? "yes" : column.where : ""});
   }
   page.table({"column", "distance", "exact samples", "training rows", "samples: mean ± deviation",
               "held-out: mean ± deviation", "off"},
@@ -277,8 +303,7 @@ void show_column_table(Page& page, const TableEvaluation& found) {
       "label or value that differs most, if more than in any column of 95 of 100 exact tables.");
 }
 
-// ---- pairs and rows
-// ---------------------------------------------------------------------------------------------------
+// ---- pairs and rows -------------------------------------------------------------------------------------------------
 
 // A correlation that has the same mutual information, in [0, 1].
 double strength(double nats) { return std::sqrt(1.0 - std::exp(-2.0 * std::max(0.0, nats))); }
@@ -320,7 +345,9 @@ json map_trace(const TableEvaluation& found, int64_t n, int64_t panel) {
 
 Figure pair_maps(const TableEvaluation& found) {
   const auto n = std::min<int64_t>(kMostInMap, static_cast<int64_t>(found.columns.size()));
-  Figure figure{json::array(), {{"height", 440}, {"annotations", json::array()}, {"margin", {{"l", 110}, {"b", 110}}}}};
+  Figure figure{
+      json::array(),
+      {{"height", 460}, {"annotations", json::array()}, {"margin", {{"l", 150}, {"r", 40}, {"t", 36}, {"b", 130}}}}};
   const char* const titles[] = {"held-out rows", "samples", "difference"};
   const double lefts[] = {0.0, 0.34, 0.72};
   for (int panel = 0; panel < 3; ++panel) {
@@ -334,6 +361,7 @@ Figure pair_maps(const TableEvaluation& found) {
     figure.layout["yaxis" + suffix] = {{"anchor", "x" + suffix},
                                        {"autorange", "reversed"},
                                        {"showticklabels", panel == 0},
+                                       {"automargin", panel == 0},
                                        {"tickfont", {{"size", 10}}}};
     figure.layout["annotations"].push_back({{"text", titles[panel]},
                                             {"x", lefts[panel] + 0.14},
@@ -418,7 +446,7 @@ Page table_page(const TableEvaluationData& data, const TableEvaluation& found, c
   page.caption(
       "Blue: held-out rows; orange: samples. The outermost bars of numbers have all that lies beyond them, 0.5% of the "
       "held-out rows on either side.");
-  show_column_table(page, found);
+  show_column_table(page, data, found);
   if (!found.pairs.empty()) {
     page.heading("Dependence of pairs of columns");
     add_figure(page, pair_maps(found));

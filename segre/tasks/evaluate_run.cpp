@@ -73,8 +73,7 @@ torch::Tensor draw_all(const Sampler& sampler, int64_t count, const std::shared_
   return ranks->is_first() ? torch::cat(all) : torch::Tensor();
 }
 
-// ---- values of tables
-// -------------------------------------------------------------------------------------------------
+// ---- values of tables -----------------------------------------------------------------------------------------------
 
 std::shared_ptr<DataSource> opened(const Space& space, const std::shared_ptr<const TableInMemory>& table,
                                    const std::string& name, const std::string& what) {
@@ -128,8 +127,7 @@ void add_table(RunEvaluation& out, TableEvaluationData data, const TableEvaluati
   out.table = EvaluatedTable{std::move(data), std::move(found)};
 }
 
-// ---- membership
-// -------------------------------------------------------------------------------------------------------
+// ---- membership -----------------------------------------------------------------------------------------------------
 
 // Whether the model's log p tells the rows it learned from from others: all ranks score, and all get the same.
 struct Membership {
@@ -177,13 +175,12 @@ void add_membership(RunEvaluation& out, const Membership& membership) {
   table.metrics.push_back(metric);
   out.found.metrics.push_back(metric);
   table.verdicts.push_back(
-      leaks ? concat("The model's log p tells training rows from held-out rows: AUC ", estimate_text(auc))
+      leaks ? concat("The model's log p tells training rows from held-out rows: AUC ", estimate_text(auc), ".")
             : concat("The model's log p does not tell training rows from held-out rows beyond the error: AUC ",
-                     estimate_text(auc)));
+                     estimate_text(auc), "."));
 }
 
-// ---- one run
-// ----------------------------------------------------------------------------------------------------------
+// ---- one run --------------------------------------------------------------------------------------------------------
 
 // Evaluates what was drawn or read as a table. With plain labels, `found` has the shares and copies already.
 void evaluate_as_table(RunEvaluation& out, const DataSource& train, const torch::Tensor& held_out_rows,

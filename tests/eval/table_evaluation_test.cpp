@@ -30,8 +30,7 @@ ValueColumn labels(const std::string& name, const std::vector<std::string>& name
   return found;
 }
 
-// ---- distances
-// --------------------------------------------------------------------------------------------------------
+// ---- distances ------------------------------------------------------------------------------------------------------
 
 TEST(NumberDistance, IsTheLargestDifferenceOfTheShares) {
   EXPECT_DOUBLE_EQ(number_distance(column({1, 2, 3, 4}), column({1, 2, 3, 4})), 0.0);
@@ -80,8 +79,7 @@ TEST(MutualInformation, IsThatOfAKnownJoint) {
   EXPECT_GT(found.difference, found.exact.high);
 }
 
-// ---- groups
-// -----------------------------------------------------------------------------------------------------------
+// ---- groups ---------------------------------------------------------------------------------------------------------
 
 TEST(ColumnGroups, ValuesThatRecurAreTheirOwn) {
   Row values(300, 0.0);
@@ -102,8 +100,7 @@ TEST(ColumnGroups, LabelsAreTheirOwnGroups) {
   EXPECT_EQ(test::labels_of(groups.of(column({1, 0}))), (std::vector<int64_t>{1, 0}));
 }
 
-// ---- rows
-// -------------------------------------------------------------------------------------------------------------
+// ---- rows -----------------------------------------------------------------------------------------------------------
 
 TEST(NearestRows, AreThoseOfABruteSearchByRanks) {
   const std::vector<ValueColumn> columns{number("x"), labels("y", {"a", "b", "c"})};
@@ -122,8 +119,7 @@ TEST(CountCopies, ComparesCellByCell) {
   EXPECT_EQ(count_copies(column({1, 2, NAN, 4, 1, 4, NAN, 2}).view({4, 2}), among), 2);
 }
 
-// ---- all
-// --------------------------------------------------------------------------------------------------------------
+// ---- all ------------------------------------------------------------------------------------------------------------
 
 // Rows as the issue has them: a number that is 0 in 3 of 4 rows, and a label that depends on it.
 torch::Tensor visits(int64_t count, uint64_t seed) {
