@@ -98,6 +98,7 @@
 // gives: total_variation and its noise floor; evaluate: samples compared with held-out and training items; auroc
 #include "segre/eval/evaluation.h"
 #include "segre/eval/roc.h"
+#include "segre/eval/table_evaluation.h"
 #include "segre/eval/total_variation.h"
 
 // gives: Page and Figures

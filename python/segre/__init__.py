@@ -16,6 +16,7 @@ from . import _libtorch
 _libtorch.load()
 
 from . import nn, train  # noqa: E402
+from ._evaluation import Evaluation, evaluate  # noqa: E402
 from ._fit import fit, plan  # noqa: E402
 from ._model import Model, Scores, load  # noqa: E402
 from ._oracle import Oracle  # noqa: E402
@@ -24,4 +25,6 @@ from .nn import Field, Space  # noqa: E402
 from ._core import release as _release  # noqa: E402
 
 __version__: str = _release()
-__all__ = ["Field", "Model", "Oracle", "Scores", "Space", "data", "fit", "load", "nn", "plan", "train"]
+__all__ = [
+    "Evaluation", "Field", "Model", "Oracle", "Scores", "Space", "data", "evaluate", "fit", "load", "nn", "plan", "train",
+]  # fmt: skip

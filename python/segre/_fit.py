@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from . import _core, _kinds, _show, _sources, _tables
+from . import _core, _show, _sources, _tables
 from ._config import assignments
 from ._model import COLUMNS, Model, load
 from .nn import Field
@@ -74,7 +74,7 @@ def fit(
         if out is None:
             shutil.rmtree(folder.parent, ignore_errors=True)
         raise
-    model._finish(result, source, _kinds.is_tensor(data))
+    model._finish(result, source, data, name)
     if result.verdict:
         model._notes.append(result.verdict)  # printed with the training's progress, if that was wanted
     if out is None:

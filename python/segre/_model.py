@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core, _html, _kinds, _show, _sources, _tables
+from . import _core, _evaluation, _html, _kinds, _show, _sources, _tables
 from ._config import assignments
+from ._evaluation import Evaluation
 
 if TYPE_CHECKING:
     from .nn import Field
@@ -116,12 +117,15 @@ class Model:
             self._kinds = json.loads((path / COLUMNS).read_text())
         self._source: _core.Source | None = None  # what it learned from, if this process has it
         self._tensors = False  # whether that was a tensor of torch
+        self._table: tuple[Any, str] | None = None  # the user's table that it learned from, and the name of its source
         self._finished = True
 
-    def _finish(self, result: _core.TrainResult, source: _core.Source, tensors: bool) -> None:
+    def _finish(self, result: _core.TrainResult, source: _core.Source, data: Any, name: str) -> None:
         self._finished = result.finished
         self._source = source
-        self._tensors = tensors
+        self._tensors = _kinds.is_tensor(data)
+        if not isinstance(data, str):
+            self._table = (data if _kinds.is_table(data) else None, "csv:" + name.removeprefix("memory:"))
 
     @property
     def space(self) -> _core.Space:
@@ -377,6 +381,51 @@ class Model:
             nats = self._cells(-_there(scored.cells), data, source)
         return Scores._of(found.score, found.std_error, nats, details)
 
+    def evaluate(
+        self,
+        data: Any,
+        *,
+        samples: Any = None,
+        train: Any = None,
+        target: str | None = None,
+        out: str | Path | None = None,
+        count: int = 0,
+        items: int = 10_000,
+        seed: int | None = None,
+        **config: Any,
+    ) -> Evaluation:
+        """How good the model's samples are beside held-out rows: every measure of ``segre evaluate``, each beside its
+        value for training rows and for independent columns.
+
+        data: rows that training did not see.
+        samples: a DataFrame, a mapping of columns or ``"csv:FILE"`` to evaluate in place of the model's own samples.
+        train: the data that the model learned from. A model that ``fit`` returned has them; one that ``load`` returned
+            opens the source named in its config, if it can.
+        target: the column that trees trained on samples predict; default: the last one, if it has 2 to 20 labels.
+            ``"none"``: no prediction.
+        out: a directory for the page ``report.html`` and the tables of ``segre evaluate``.
+        count: samples; 0: for tables as many as training rows, 1,000 to 10,000; otherwise 1,000.
+        items: at most so many rows of ``data``, chosen at random; 0: all.
+        config: keys of ``sample.*``, as for ``sample``.
+
+        >>> import segre
+        >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
+        >>> len(model.evaluate("coupled", count=100, items=100).metrics)
+        7
+        """
+        _show.ready()
+        name, table, notes = _evaluation._for_model(self.space, data)
+        train_name, trained = self._trained(train)
+        drawn_name, drawn = _evaluation._raw(samples, "samples")
+        found = self._session.evaluate(
+            name, train_name, drawn_name, table, trained, drawn,
+            _kinds.whole(count, "count"), _kinds.whole(items, "items"),
+            self._session.seed if seed is None else _kinds.whole(seed, "seed"), target or "",
+            assignments(config, "sample."),
+        )  # fmt: skip
+        self._take_notes([*notes, *found.notes])
+        return _evaluation._finished(found, f"Evaluation of {drawn_name or self}", out)
+
     def save(self, path: str | Path) -> None:
         """Writes the model's files into a new directory, in which ``load`` and the command line find them.
 
@@ -403,6 +452,18 @@ class Model:
         return _html.view(self)
 
     # ---- helpers ----------------------------------------------------------------------------------------------------
+
+    def _trained(self, train: Any) -> tuple[str, _core.TableInMemory | None]:
+        """The data that it learned from, as the user gives them or as this process has them."""
+        if train is not None:
+            name, table, notes = _evaluation._for_model(self.space, train)
+            self._take_notes(notes)
+            return name, table
+        if self._table is None or self._source is None:
+            return "", None
+        data, name = self._table
+        columns, n_rows = ([], 0) if data is None else _tables.columns_of(data)
+        return name.removeprefix("csv:"), _core.table_in_memory(columns, n_rows, name, self._source)
 
     def _flow(self) -> _core.Flow:
         return _core.flow_of(self._session.model)

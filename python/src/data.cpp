@@ -17,6 +17,7 @@
 #include "segre/sources/relabel.h"
 #include "segre/sources/source_kinds.h"
 #include "segre/space/check_labels.h"
+#include "segre/tasks/evaluate_run.h"
 #include "work.h"
 
 namespace nb = nanobind;
@@ -112,6 +113,13 @@ Frame frame_of(const std::vector<FrameSpec>& columns, int64_t n_rows, const std:
 SharedSource frame_source(const std::vector<FrameSpec>& columns, int64_t n_rows, const std::string& options) {
   const SourceName name = parse_source_name(options);
   return make_dataset_source(read_frame(frame_of(columns, n_rows, name.target()), name));
+}
+
+// A table to evaluate; its source has the label numbers of a model.
+std::shared_ptr<TableInMemory> table_in_memory(const std::vector<FrameSpec>& columns, int64_t n_rows,
+                                               const std::string& options, SharedSource source) {
+  const std::string called = parse_source_name(options).target();
+  return std::make_shared<TableInMemory>(TableInMemory{frame_of(columns, n_rows, called), options, std::move(source)});
 }
 
 // A source for a model, and what the user should know about it.
@@ -238,6 +246,9 @@ void bind_data(nb::module_& m) {
   m.def("frame_source", &frame_source, "columns"_a, "n_rows"_a, "options"_a, nb::call_guard<Work>());
   m.def("frame_source_for", &frame_source_for, "columns"_a, "n_rows"_a, "options"_a, "space"_a, "unknowns"_a,
         "lacking"_a, nb::call_guard<Work>());
+  nb::class_<TableInMemory>(m, "TableInMemory");
+  m.def("table_in_memory", &table_in_memory, "columns"_a, "n_rows"_a, "options"_a, "source"_a.none(),
+        nb::call_guard<Work>());
   m.def("array_source", &array_source, "values"_a, "options"_a, nb::call_guard<Work>());
   m.def("array_source_for", &array_source_for, "values"_a, "options"_a, "space"_a, nb::call_guard<Work>());
   m.def("escaped", &escaped, "word"_a);

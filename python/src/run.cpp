@@ -22,6 +22,8 @@
 #include "segre/core/log.h"
 #include "segre/core/progress.h"
 #include "segre/ood/outliers.h"
+#include "segre/report/evaluation_page.h"
+#include "segre/report/table_page.h"
 #include "segre/runs/plan_report.h"
 #include "segre/runs/train_display.h"
 #include "segre/runs/train_run.h"
@@ -223,6 +225,47 @@ RankedRows outliers(const Session& session, const DataSource& source, const Shar
   return ranked;
 }
 
+using Table = std::shared_ptr<TableInMemory>;
+
+// What evaluate() requests. Tables in memory are named as well, for texts.
+struct EvaluateRequest {
+  std::string data, train, samples;
+  Table data_table, train_table, samples_table;
+  int64_t count, items;
+  uint64_t seed;
+  std::string target;
+  Set set;
+};
+
+// `session`: nullptr without a model.
+RunEvaluation evaluate(const Session* session, const EvaluateRequest& asked) {
+  EvaluateRunOptions options{.data = asked.data,
+                             .train = asked.train,
+                             .samples = asked.samples,
+                             .count = asked.count,
+                             .items = asked.items,
+                             .seed = asked.seed,
+                             .target = asked.target,
+                             .data_table = asked.data_table,
+                             .train_table = asked.train_table,
+                             .samples_table = asked.samples_table};
+  Job job;
+  if (session == nullptr) return evaluate_samples(options, job.callbacks());
+  options.sample = sample_options(*session, asked.set);
+  return session->evaluate(options, job.callbacks());
+}
+
+// The page and tables of an evaluation, into an existing folder.
+void write_evaluated(const RunEvaluation& result, const std::string& folder, const std::string& title,
+                     const std::string& plotly) {
+  if (!result.table)
+    return write_evaluation(folder, result.data, result.found,
+                            evaluation_page(result.data, result.found, title, result.setting), plotly);
+  const auto& [data, found] = *result.table;
+  write_table_evaluation(folder, data, found, result.data, result.found,
+                         table_page(data, found, result.found, title, result.setting), plotly);
+}
+
 std::string config_of(const Session& session) {
   Experiment experiment = session.run().experiment;
   return schema_of(experiment).to_toml(/*with_help=*/false);
@@ -296,6 +339,8 @@ void bind_results(nb::module_& m) {
       .def_prop_ro_static("number_summary", [](nb::handle /*class*/) {
         return std::vector<std::string>(kNumberSummary.begin(), kNumberSummary.end());
       });
+  bind_result<RunEvaluation>(m, "Evaluated")
+      .def("write", &write_evaluated, "folder"_a, "title"_a, "plotly"_a, nb::call_guard<Work>());
   bind_result<RankedRows>(m, "Oddness")
       .def_prop_ro("score", [](const RankedRows& o) { return o.rows.score; })
       .def_prop_ro("std_error", [](const RankedRows& o) { return o.rows.std_error; })
@@ -343,6 +388,17 @@ void bind_run(nb::module_& m) {
       .def("predict", &predict, "source"_a, "column"_a, "holes_as_trained"_a, nb::call_guard<Work>())
       .def("outliers", &outliers, "source"_a, "data"_a.none(), "train"_a.none(), "error"_a, "times"_a, "calibration"_a,
            "seed"_a, nb::call_guard<Work>())
+      .def(
+          "evaluate",
+          [](const Session& session, std::string data, std::string train, std::string samples, Table data_table,
+             Table train_table, Table samples_table, int64_t count, int64_t items, uint64_t seed, std::string target,
+             Set set) {
+            return evaluate(&session, {std::move(data), std::move(train), std::move(samples), std::move(data_table),
+                                       std::move(train_table), std::move(samples_table), count, items, seed,
+                                       std::move(target), std::move(set)});
+          },
+          "data"_a, "train"_a, "samples"_a, "data_table"_a.none(), "train_table"_a.none(), "samples_table"_a.none(),
+          "count"_a, "items"_a, "seed"_a, "target"_a, "set"_a, nb::call_guard<Work>())
       .def("variables", &variables, "names"_a, "option"_a)
       .def(
           "labels_named",
@@ -350,6 +406,16 @@ void bind_run(nb::module_& m) {
             return labels_named(session.space(), pairs, "given");
           },
           "pairs"_a);
+  m.def(
+      "evaluate_samples",
+      [](std::string data, std::string train, std::string samples, Table data_table, Table train_table,
+         Table samples_table, int64_t count, int64_t items, uint64_t seed, std::string target) {
+        return evaluate(nullptr, {std::move(data), std::move(train), std::move(samples), std::move(data_table),
+                                  std::move(train_table), std::move(samples_table), count, items, seed,
+                                  std::move(target), {}});
+      },
+      "data"_a, "train"_a, "samples"_a, "data_table"_a.none(), "train_table"_a.none(), "samples_table"_a.none(),
+      "count"_a, "items"_a, "seed"_a, "target"_a, nb::call_guard<Work>());
   m.def("load_session", &load, "path"_a, "device"_a, "checkpoint"_a, "full_precision"_a, "module"_a.none(),
         nb::call_guard<Work>());
 }

@@ -60,6 +60,7 @@ class RestSource final : public DataSource {
   }
   torch::Tensor take(const torch::Tensor& numbers) const override { return whole_->take(rows_of(numbers)); }
   std::string place(int64_t item) const override { return whole_->place(row_of(item)); }
+  int64_t file_row(int64_t item) const override { return whole_->file_row(row_of(item)); }
   bool has_unknowns() const override { return has_unknowns_; }
   bool is_stored() const override { return true; }
   bool mirrors() const override { return dataset_.mirror; }

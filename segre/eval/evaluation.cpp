@@ -17,13 +17,20 @@ constexpr int64_t kNeighbourBlock = 1024;             // items between two progr
 
 bool above(const Estimate& value, const Estimate& reference) { return value.value > reference.high; }
 
-bool excludes(const Estimate& interval, double value) { return value < interval.low || value > interval.high; }
+// The mean difference that other items have, as labels of the space that is compared.
+std::optional<Estimate> difference_of(const Space& space, const torch::Tensor& items, const torch::Tensor& held_out) {
+  if (!items.defined()) return std::nullopt;
+  return Estimate{mean_difference(space, items, held_out)};
+}
 
-// The three metrics that summarise a comparison of frequencies.
+// The three metrics that summarise a comparison of frequencies. `data`: the items as labels of the space compared.
 void add_frequencies(std::vector<Metric>& metrics, const std::string& group, const std::string& thing,
-                     const FrequencyComparison& found, const std::string& where, const std::string& scale) {
+                     const EvaluationData& data, const FrequencyComparison& found, const std::string& where,
+                     const std::string& scale) {
   metrics.push_back({group, concat("mean difference of the shares, per ", thing), found.difference,
-                     found.difference_floor, Better::lower, above(found.difference, found.difference_floor), scale});
+                     found.difference_floor, Better::lower, above(found.difference, found.difference_floor), scale,
+                     difference_of(data.space, data.real, data.held_out),
+                     difference_of(data.space, data.independent, data.held_out)});
   if (found.largest_at < 0) return;
   metrics.push_back({group,
                      "largest difference, in standard errors",
@@ -50,17 +57,6 @@ std::string shares_text(const FrequencyComparison& found, const std::string& wha
                 percent_text(found.held_out[found.largest_at].item<double>()), " of held-out items");
 }
 
-void add_marginals(Evaluation& out, const EvaluationData& data, uint64_t seed) {
-  out.marginals = compare_frequencies(data.space, data.samples, data.held_out, seed);
-  std::string where;
-  if (const int64_t at = out.marginals.largest_at; at >= 0) {
-    const int64_t i = data.space.variable_of_coordinate(torch::kCPU)[at].item<int64_t>();
-    where = shares_text(out.marginals, label_text(data.space, i, at - data.space.offset(i)));
-  }
-  const char* thing = data.space.is(PartKind::image) ? "pixel" : "variable";
-  add_frequencies(out.metrics, "marginals", thing, out.marginals, where, "");
-}
-
 // Names the pair and the two labels of a cell.
 std::string cell_text(const Space& original, const Space& merged, const Space& cells, const PairFamily& pairs,
                       int64_t at) {
@@ -74,32 +70,49 @@ std::string cell_text(const Space& original, const Space& merged, const Space& c
   return concat(part(i, cell / merged.n_labels(j)), " and ", part(j, cell % merged.n_labels(j)));
 }
 
+}  // namespace
+
+void add_shares(Evaluation& out, const EvaluationData& data, uint64_t seed, const std::string& thing) {
+  out.marginals = compare_frequencies(data.space, data.samples, data.held_out, seed);
+  std::string where;
+  if (const int64_t at = out.marginals.largest_at; at >= 0) {
+    const int64_t i = data.space.variable_of_coordinate(torch::kCPU)[at].item<int64_t>();
+    where = shares_text(out.marginals, label_text(data.space, i, at - data.space.offset(i)));
+  }
+  add_frequencies(out.metrics, "marginals", thing, data, out.marginals, where, "");
+}
+
 void add_pairs(Evaluation& out, const EvaluationData& data, uint64_t seed) {
   const auto families = choose_pairs(data.space);
   if (families.empty()) return;
   const MergedLabels merged = merge_rare_labels(data.space, torch::cat({data.samples, data.held_out}));
-  const auto samples = merged.apply(data.samples);
-  const auto held_out = merged.apply(data.held_out);
   for (const PairFamily& pairs : families) {
     const Space cells = pair_space(merged.space, pairs);
-    auto found = compare_frequencies(cells, pair_labels(merged.space, pairs, samples),
-                                     pair_labels(merged.space, pairs, held_out), seed);
+    const auto of_pairs = [&](const torch::Tensor& items) {
+      return items.defined() ? pair_labels(merged.space, pairs, merged.apply(items)) : items;
+    };
+    const EvaluationData compared{.space = cells,
+                                  .samples = of_pairs(data.samples),
+                                  .held_out = of_pairs(data.held_out),
+                                  .train = {},
+                                  .real = of_pairs(data.real),
+                                  .independent = of_pairs(data.independent)};
+    auto found = compare_frequencies(cells, compared.samples, compared.held_out, seed);
     const std::string where =
         found.largest_at < 0 ? ""
                              : shares_text(found, cell_text(data.space, merged.space, cells, pairs, found.largest_at));
     const int64_t P = pairs.first.numel();
     const std::string part = P == pairs.n_there ? "all of them" : concat(P, " of ", pairs.n_there);
-    add_frequencies(out.metrics, pairs.name, "pair", found, where,
+    add_frequencies(out.metrics, pairs.name, "pair", compared, found, where,
                     concat(part, "; independent variables with the right shares give ",
                            short_number(dependence(merged.space, pairs, found.held_out))));
     out.pairs.push_back({pairs, std::move(found)});
   }
 }
 
-// A metric of the samples with that of the held-out items as its reference.
 Metric beside(const std::string& group, const std::string& name, const Estimate& value, const Estimate& reference,
-              const std::string& note = {}) {
-  const Estimate distance = difference(value, reference);
+              const std::string& note, double correlation) {
+  const Estimate distance = difference(value, reference, correlation);
   return {group,
           name,
           value,
@@ -108,6 +121,8 @@ Metric beside(const std::string& group, const std::string& name, const Estimate&
           excludes(distance, 0.0),
           concat("difference ", estimate_text(distance), note.empty() ? "" : "; ", note)};
 }
+
+namespace {
 
 void add_image_statistics(Evaluation& out, const EvaluationData& data) {
   const int64_t background = background_label(data.space, data.held_out);
@@ -230,7 +245,7 @@ Evaluation evaluate(const EvaluationData& data, const EvaluationOptions& options
     fail_input("evaluating needs at least two samples and two held-out items, found ", data.samples.size(0), " and ",
                data.held_out.size(0));
   Evaluation out;
-  add_marginals(out, data, options.seed);
+  add_shares(out, data, options.seed, data.space.is(PartKind::image) ? "pixel" : "variable");
   add_pairs(out, data, options.seed);
   if (data.space.is(PartKind::image)) add_image_statistics(out, data);
   add_total_variation(out, data, options.seed);

@@ -27,6 +27,8 @@ struct Metric {
   Better better = Better::lower;
   std::optional<bool> differs;  ///< whether the distance to the reference is beyond chance (5%)
   std::string note;
+  std::optional<Estimate> training{};     ///< of as many training items in place of the samples
+  std::optional<Estimate> independent{};  ///< of as many items whose variables are independent
 };
 
 /// What is evaluated, and what it is compared with.
@@ -37,6 +39,8 @@ struct EvaluationData {
   torch::Tensor train;                ///< [T, n] labels; undefined if there are no training items
   int64_t n_train = 0;                ///< unflipped items of `train`; those after them are their mirror images
   const JointTable* joint = nullptr;  ///< the exact distribution, if known
+  torch::Tensor real{};               ///< [K, n] labels of items as good as samples can be; may be undefined
+  torch::Tensor independent{};        ///< [K, n] the same with independent variables; undefined with `real`
 };
 
 /// Frequencies of pairs of variables.
@@ -60,6 +64,14 @@ struct EvaluationOptions {
   int64_t neighbours = 5;              ///< training items found for each sample
   WorkCallbacks callbacks{};
 };
+
+/// The metrics of single variables and of pairs, which need no other items. Notes call a variable `thing`.
+void add_shares(Evaluation& out, const EvaluationData& data, uint64_t seed, const std::string& thing = "variable");
+void add_pairs(Evaluation& out, const EvaluationData& data, uint64_t seed);
+
+/// A metric of the samples beside that of the held-out items, its reference; `correlation` is that of their errors.
+Metric beside(const std::string& group, const std::string& name, const Estimate& value, const Estimate& reference,
+              const std::string& note = {}, double correlation = 0.0);
 
 /// Computes every metric that applies. InputError if there are fewer than two items, or as in
 /// check_integer_labels if one is not in the space.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "segre/core/error.h"
 #include "segre/eval/roc.h"
@@ -91,6 +92,13 @@ Estimate quantile_estimate(const torch::Tensor& values, double q) {
   const std::vector<double> all(x.data_ptr<double>(), x.data_ptr<double>() + x.numel());
   const double reach = kTwoSided95 * std::sqrt(q * (1 - q) / n);
   return {quantile_of(all, q), quantile_of(all, q - reach), quantile_of(all, q + reach + 1 / n)};
+}
+
+Estimate floor_estimate(const std::vector<double>& values) {
+  Estimate floor;
+  floor.high = quantile_of(values, 0.95);
+  floor.value = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  return floor;
 }
 
 double quantile_of(std::vector<double> values, double q) {

@@ -47,6 +47,12 @@ Estimate probability_below(const torch::Tensor& lower, const torch::Tensor& high
 /// The q-quantile of independent values [N]; the ends of the interval are two of them, with binomial ranks.
 Estimate quantile_estimate(const torch::Tensor& values, double q);
 
+/// Whether a value lies outside an interval.
+inline bool excludes(const Estimate& interval, double value) { return value < interval.low || value > interval.high; }
+
+/// What exact samples give, from values of some of them: their mean; `high` is their 95% quantile, `low` unknown.
+Estimate floor_estimate(const std::vector<double>& values);
+
 /// The q-quantile of values: the smallest value that at least a share q of them does not exceed.
 double quantile_of(std::vector<double> values, double q);
 

@@ -74,20 +74,31 @@ std::string differs_text(const Metric& metric) {
 }
 
 void write_metrics_csv(std::ostream& out, const std::vector<Metric>& metrics) {
-  out << "group,metric,value,low,high,reference,reference_low,reference_high,better,differs,note\n";
+  out << "group,metric,value,low,high,reference,reference_low,reference_high,better,differs,note,training,"
+         "independent\n";
   for (const Metric& m : metrics) {
     out << csv_field(m.group) << ',' << csv_field(m.name);
     for (const Estimate& e : {m.value, m.reference})
       out << ',' << exact_number(e.value) << ',' << exact_number(e.low) << ',' << exact_number(e.high);
-    out << ',' << better_text(m.better) << ',' << differs_text(m) << ',' << csv_field(m.note) << '\n';
+    out << ',' << better_text(m.better) << ',' << differs_text(m) << ',' << csv_field(m.note);
+    for (const auto& other : {m.training, m.independent}) out << ',' << (other ? exact_number(other->value) : "");
+    out << '\n';
   }
 }
 
 void print_metrics(std::ostream& out, const std::vector<Metric>& metrics) {
+  const bool has_others =
+      std::any_of(metrics.begin(), metrics.end(), [](const Metric& m) { return m.training || m.independent; });
   std::vector<std::vector<std::string>> rows{{"metric", "samples (95%)", "reference", "better", "differs"}};
+  if (has_others) rows[0] = {"metric", "samples (95%)", "reference", "training", "independent", "better", "differs"};
   std::vector<std::string> groups{""};
   for (const Metric& m : metrics) {
-    rows.push_back({"  " + m.name, estimate_text(m.value), reference_text(m), better_text(m.better), differs_text(m)});
+    rows.push_back({"  " + m.name, estimate_text(m.value), reference_text(m)});
+    if (has_others)
+      for (const auto& other : {m.training, m.independent})
+        rows.back().push_back(other ? short_number(other->value) : "");
+    rows.back().push_back(better_text(m.better));
+    rows.back().push_back(differs_text(m));
     groups.push_back(m.group);
   }
   std::vector<size_t> width(rows[0].size(), 0);

@@ -28,7 +28,7 @@ std::string estimate_text(const Estimate& estimate);
 std::string differs_text(const Metric& metric);
 
 /// The metrics as CSV: group, metric, value, low, high, reference, reference_low, reference_high, better, differs,
-/// note.
+/// note, training, independent.
 void write_metrics_csv(std::ostream& out, const std::vector<Metric>& metrics);
 /// The metrics as a readable table.
 void print_metrics(std::ostream& out, const std::vector<Metric>& metrics);

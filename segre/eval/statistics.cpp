@@ -119,6 +119,17 @@ FrequencyComparison compare_frequencies(const Space& space, const torch::Tensor&
   return out;
 }
 
+double mean_difference(const Space& space, const torch::Tensor& items, const torch::Tensor& held_out) {
+  const auto shares = [&](const torch::Tensor& labels) {
+    auto counts = torch::zeros({space.n_coordinates()}, torch::kFloat64);
+    for (int64_t i = 0; i < space.n_variables(); ++i)
+      counts.slice(0, space.offset(i), space.offset(i) + space.n_labels(i)) +=
+          labels.select(1, i).to(torch::kInt64).bincount({}, space.n_labels(i));
+    return counts / static_cast<double>(labels.size(0));
+  };
+  return 0.5 * (shares(items) - shares(held_out)).abs().sum().item<double>() / static_cast<double>(space.n_variables());
+}
+
 int64_t background_label(const Space& space, const torch::Tensor& labels) {
   return labels.reshape({-1}).to(torch::kInt64).bincount({}, space.max_labels()).argmax().item<int64_t>();
 }

@@ -37,6 +37,9 @@ struct FrequencyComparison {
 FrequencyComparison compare_frequencies(const Space& space, const torch::Tensor& samples, const torch::Tensor& held_out,
                                         uint64_t seed);
 
+/// FrequencyComparison::difference alone, without an error, of sets of any sizes.
+double mean_difference(const Space& space, const torch::Tensor& items, const torch::Tensor& held_out);
+
 /// The most common label over all pixels of all images.
 int64_t background_label(const Space& space, const torch::Tensor& labels);
 

@@ -93,6 +93,10 @@ Dataset read_frame(const Frame& frame, const SourceName& options) {
   return read_table(options, rows, OptionStyle::python);
 }
 
+std::unique_ptr<TableRows> frame_rows(const Frame& frame, const SourceName& options) {
+  return std::make_unique<FrameRows>(frame, options);
+}
+
 Dataset read_frame_for(const Frame& frame, const SourceName& options, const Space& space, const std::string& what,
                        Unknowns unknowns, Lacking lacking) {
   FrameRows rows(frame, options);

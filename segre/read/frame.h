@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "segre/read/lacking.h"
 
 namespace segre {
+
+class TableRows;
 
 /// A column of a table in memory: its different values as texts and, for each row, which of them it has.
 struct FrameColumn {
@@ -33,5 +36,8 @@ Dataset read_frame(const Frame& frame, const SourceName& options);
 /// read_csv_table_for, likewise.
 Dataset read_frame_for(const Frame& frame, const SourceName& options, const Space& space, const std::string& what,
                        Unknowns unknowns, Lacking lacking = Lacking::refuse);
+
+/// The rows of a table in memory, which must stay while they are read; the same options and errors.
+std::unique_ptr<TableRows> frame_rows(const Frame& frame, const SourceName& options);
 
 }  // namespace segre

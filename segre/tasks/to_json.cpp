@@ -139,7 +139,35 @@ Json of(const Metric& metric) {
           {"reference", of(metric.reference)},
           {"better", better_text(metric.better)},
           {"differs", metric.differs ? Json(*metric.differs) : Json()},
-          {"note", text_or_null(metric.note)}};
+          {"note", text_or_null(metric.note)},
+          {"training", metric.training ? of(*metric.training) : Json()},
+          {"independent", metric.independent ? of(*metric.independent) : Json()}};
+}
+
+Json of(const ColumnComparison& column) {
+  Json json{{"name", column.name},
+            {"measure", column.is_number ? "Kolmogorov-Smirnov distance" : "total variation"},
+            {"distance", column.distance},
+            {"exact", column.exact},
+            {"training", column.training ? Json(*column.training) : Json()},
+            {"differs", column.differs},
+            {"where", text_or_null(column.where)}};
+  if (!column.is_number) return json;
+  json["samples"] = {{"mean", column.samples_mean}, {"standard_deviation", column.samples_spread}};
+  json["held_out"] = {{"mean", column.held_out_mean}, {"standard_deviation", column.held_out_spread}};
+  return json;
+}
+
+void add(Json& json, const TableEvaluation& found) {
+  json["verdicts"] = found.verdicts;
+  json["columns"] = Json::array();
+  for (const ColumnComparison& column : found.columns) json["columns"].push_back(of(column));
+  json["pairs"] = Json::array();
+  for (const PairInformation& pair : found.pairs)
+    json["pairs"].push_back({{"columns", {found.columns[pair.first].name, found.columns[pair.second].name}},
+                             {"samples", pair.samples},
+                             {"held_out", pair.held_out}});
+  json["left_out"] = found.left_out;
 }
 
 Json of(const Separation& score) {
@@ -351,10 +379,10 @@ Json to_json(const RankedRows& result) {
 Json to_json(const RunEvaluation& result) {
   Json metrics = Json::array();
   for (const Metric& metric : result.found.metrics) metrics.push_back(of(metric));
-  return {{"setting", result.setting},
-          {"evaluations", result.n_evaluations},
-          {"metrics", metrics},
-          {"notes", result.notes}};
+  Json json{{"setting", result.setting}, {"evaluations", result.n_evaluations}, {"metrics", metrics}};
+  if (result.table) add(json, result.table->found);
+  json["notes"] = result.notes;
+  return json;
 }
 
 Json to_json(const OutsideReport& result) {

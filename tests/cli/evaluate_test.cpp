@@ -1,5 +1,7 @@
 // segre evaluate, run as users run it.
 
+#include <nlohmann/json.hpp>
+
 #include "segre/io/csv.h"
 #include "segre/io/files.h"
 #include "segre/report/picture.h"
@@ -141,6 +143,74 @@ TEST_F(CliEvaluate, AKnownDistributionThatLacksALabelIsStillTheExactOne) {
   const auto result = evaluate("joint:" + file("j.csv").string());
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "total variation to the exact distribution"));
+}
+
+// A table with a number that is 0 in three of four rows, and a label that depends on it.
+void write_visits(const fs::path& path, int n_rows, int first) {
+  std::string text = "value,bought\n";
+  for (int k = first; k < first + n_rows; ++k) {
+    const int mixed = k * 7919 % 1009;  // a permutation of 0 ... 1008, over and over
+    text += k % 4 != 0 ? "0.0" : concat(0.25 * (mixed + 4));
+    text += k % 4 != 0 ? (mixed % 20 == 0 ? ",yes\n" : ",no\n") : (mixed % 3 == 0 ? ",no\n" : ",yes\n");
+  }
+  write_text(path, text);
+}
+
+TEST(CliEvaluateTable, NumbersAreComparedAsNumbersAndAllMeasuresAreThere) {
+  const ScratchFolder folder;
+  write_visits(folder / "t.csv", 900, 0);
+  write_visits(folder / "new.csv", 300, 900);
+  const std::string source = "csv:" + (folder / "t.csv").string();
+  const std::string held_out = "csv:" + (folder / "new.csv").string();
+  ASSERT_EQ(run_program(tiny_training(source, folder / "run", 3)).exit_code, 0);
+  const Arguments arguments{"evaluate", (folder / "run").string(), "--data", held_out, "--count", "200"};
+  const auto result = run_program(arguments + Arguments{"--out", (folder / "out").string()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part :
+       {"Kolmogorov-Smirnov distance, largest", "share of columns significantly off",
+        "mean difference per pair, in nats", "AUC against held-out rows", "tested on held-out rows: bought",
+        "exact copies of training rows", "AUC of the model's log p", "independent", "Boosted trees "})
+    EXPECT_TRUE(contains(result.out, part)) << part << '\n' << result.out;
+  const std::string page = read_file(folder / "out" / "report.html");
+  for (const char* part : {"Verdict", "Dependence of pairs of columns", "Nearest training rows", "value"})
+    EXPECT_TRUE(contains(page, part)) << part;
+  EXPECT_EQ(read_csv(folder / "out" / "columns.csv").size(), 3U);
+  EXPECT_EQ(read_csv(folder / "out" / "neighbours.csv").size(), 2 * 200U + 1);
+  const auto json = nlohmann::json::parse(run_program(arguments + Arguments{"--json"}).out);
+  EXPECT_EQ(json["columns"][0]["name"], "value");
+  EXPECT_EQ(json["columns"][0]["measure"], "Kolmogorov-Smirnov distance");
+  EXPECT_EQ(json["pairs"].size(), 1U);
+  EXPECT_EQ(json["left_out"], nlohmann::json::array());
+  EXPECT_GE(json["verdicts"].size(), 3U);
+}
+
+TEST(CliEvaluateTable, AnybodysRowsNeedNoModel) {
+  const ScratchFolder folder;
+  write_visits(folder / "t.csv", 900, 0);
+  write_visits(folder / "new.csv", 300, 900);
+  write_visits(folder / "good.csv", 300, 1500);
+  std::string bad = "bought,value\n";  // in another order, without a zero
+  for (int k = 0; k < 300; ++k) bad += concat(k % 3 == 0 ? "yes," : "no,", 0.25 * (k + 1), '\n');
+  write_text(folder / "bad.csv", bad);
+  const auto of = [&](const std::string& samples, const Arguments& more) {
+    return run_program(Arguments{"evaluate", "--samples", "csv:" + (folder / samples).string(), "--data",
+                                 "csv:" + (folder / "new.csv").string(), "--json"} +
+                       more);
+  };
+  const Arguments train{"--train", "csv:" + (folder / "t.csv").string()};
+  const auto good = nlohmann::json::parse(of("good.csv", train).out);
+  EXPECT_EQ(good["verdicts"][0], "No column is significantly off.");
+  EXPECT_EQ(good["left_out"], nlohmann::json::array({"membership attack: there is no model"}));
+  const auto found = nlohmann::json::parse(of("bad.csv", train).out);
+  EXPECT_TRUE(contains(found["verdicts"][0].get<std::string>(), "value (0: 0.00% of samples, 75.0% of held-out rows)"))
+      << found["verdicts"][0];
+  EXPECT_EQ(nlohmann::json::parse(of("bad.csv", {}).out)["left_out"].size(), 3U);
+  const auto nothing = run_program({"evaluate", "--data", "coupled", "--json"});
+  EXPECT_EQ(nothing.exit_code, kBadInput);
+  EXPECT_TRUE(contains(nothing.err, "RUN is required")) << nothing.err;
+  const auto target = of("good.csv", train + Arguments{"--target", "bougth"});
+  EXPECT_EQ(target.exit_code, kBadInput);
+  EXPECT_EQ(target.err, "segre: target bougth: the table has no such column; the nearest is bought\n");
 }
 
 TEST(CliEvaluateJoint, AKnownDistributionGivesTotalVariationAndNoNeighbours) {
