@@ -3,7 +3,8 @@
 #
 #   scripts/setup.sh build    compiler, CMake, header libraries; LibTorch and plotly.js in .venv
 #   scripts/setup.sh python   also what building the Python package needs: nanobind, scikit-build-core, NumPy
-#   scripts/setup.sh test     also what the tests need: Chromium, which opens the report, and pytest, mypy, pandas, Jupyter
+#   scripts/setup.sh test     also what the tests need: Chromium, which opens the report, and pytest, mypy, pandas, Jupyter,
+#                             scikit-learn, pyarrow, Polars
 #   scripts/setup.sh lint     also clang-format, clang-tidy
 #   scripts/setup.sh fuzz     also Clang with its sanitizers and libFuzzer
 #   scripts/setup.sh bench    also all of PyTorch (2 GB more) and scikit-learn, for comparison
@@ -16,9 +17,11 @@ torch_version=${TORCH:-2.11.0}
 plotly_version=6.3.0
 sklearn_version=1.7.2
 python_build=(nanobind==3.1.0 scikit-build-core==1.1.1 numpy)
-# Of the tests in Python: pandas and Matplotlib are used by the notebook, which nbclient and ipykernel run.
+# Of the tests in Python: pandas and Matplotlib are used by the notebook, which nbclient and ipykernel run. scikit-learn
+# (with SciPy), pyarrow and Polars are 155 MB to download: what is offered for them is tested with them.
 python_test=(pytest==9.2.0 pytest-xdist==3.8.0 mypy==2.4.1 pandas==3.1.1
-             matplotlib==3.11.2 nbclient==0.11.0 ipykernel==7.4.0)
+             matplotlib==3.11.2 nbclient==0.11.0 ipykernel==7.4.0
+             "scikit-learn==$sklearn_version" pyarrow==26.0.1 polars==2.1.0)
 
 packages=(g++ make cmake ninja-build ccache git ca-certificates python3 python3-venv
           libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libgtest-dev
@@ -154,7 +157,7 @@ install_python_build() {
 }
 
 install_python_test() {
-  say "install pytest, mypy, pandas and Jupyter (to test the Python package, 0.3 GB)"
+  say "install pytest, mypy, pandas, Jupyter, scikit-learn, pyarrow and Polars (to test the Python package, 0.5 GB)"
   pip_install "${python_test[@]}"
 }
 
@@ -171,6 +174,6 @@ elif [ ! -e "$TORCH_DIR/lib/libtorch_cpu.so" ]; then
 fi
 case "${1:-build}" in python|test) once python-build install_python_build ;; esac
 # A new number where the list has changed.
-if [ "${1:-build}" = test ]; then once python-test-2 install_python_test; fi
+if [ "${1:-build}" = test ]; then once python-test-3 install_python_test; fi
 if [ "${1:-build}" = bench ]; then once sklearn-$sklearn_version install_sklearn; fi
 install_optional

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from . import _core, _kinds, _show, _sources, _tables
+from . import _arrow, _core, _kinds, _show, _sources, _tables
 
 _PLOTLY = Path(__file__).parent / "share" / "plotly.min.js"
 
@@ -140,6 +140,7 @@ def _finished(found: _core.Evaluated, title: str, out: str | Path | None) -> Eva
 
 def _raw(table: Any, what: str) -> tuple[str, _core.TableInMemory | None]:
     """The name of a table and, unless it is a source by name, its cells."""
+    table, _ = _arrow.adopted(table)
     if table is None or isinstance(table, str):
         return table or "", None
     if not _kinds.is_table(table):
@@ -151,6 +152,7 @@ def _raw(table: Any, what: str) -> tuple[str, _core.TableInMemory | None]:
 
 def _for_model(space: _core.Space, data: Any) -> tuple[str, _core.TableInMemory | None, list[str]]:
     """The same for a model, with the items in the numbers of its labels, and notes about them."""
+    data, _ = _arrow.adopted(data)
     if isinstance(data, str):
         return data, None, []
     source, notes = _sources.open_for(space, data, False, {})

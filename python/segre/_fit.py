@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from . import _core, _show, _sources, _tables
+from . import _arrow, _core, _show, _sources, _tables
 from ._config import assignments
-from ._model import COLUMNS, Model, load
+from ._model import COLUMNS, FRAME, Model, load
 from .nn import Field
 
 
@@ -31,8 +31,9 @@ def fit(
 ) -> Model:
     """Learns the joint distribution of the columns of a table, or of the cells of sequences or images.
 
-    data: a pandas DataFrame or a mapping of columns; an array of integers [items, length] or [items, height, width] of
-        NumPy or torch, -1 where unknown; or a source of the command line, such as ``"csv:FILE"`` or ``"glyphs"``.
+    data: a DataFrame of pandas or Polars, a table of Arrow, or a mapping of columns; an array of integers
+        [items, length] or [items, height, width] of NumPy or torch, -1 where unknown; or a source: one of the command
+        line, such as ``"csv:FILE"`` or ``"glyphs"``, or ``"parquet:FILE"``.
     max_time: fits the training into this time: ``"60s"``, ``"5m"`` or seconds. Default: as many steps as the recipe has.
     out: the directory of the run. Default: a temporary one, which goes with the model; ``model.save`` keeps it.
     resume: continues the run in ``out``, with the same data.
@@ -55,7 +56,10 @@ def fit(
         raise ValueError("resume: give out=, the directory of the run to continue")
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="segre-")) / "run"
     try:
-        source, name = _sources.open_data(data, options)
+        data, frame = _arrow.adopted(data)
+        source, name, notes = _sources.open_data(data, options)
+        if progress:
+            _show.notes(notes)
         result = _core.train(
             source,
             name,
@@ -69,12 +73,15 @@ def fit(
         kinds = _tables.kinds_of(data)
         if kinds is not None:
             _write(folder / COLUMNS, json.dumps(kinds, indent=1))
+        (folder / FRAME).unlink(missing_ok=True)  # of the run that continues
+        if frame is not None:
+            _write(folder / FRAME, frame.text())
         model = load(folder, device=device, field=field)
     except BaseException:
         if out is None:
             shutil.rmtree(folder.parent, ignore_errors=True)
         raise
-    model._finish(result, source, data, name)
+    model._finish(result, source, data, name, notes)
     if result.verdict:
         model._notes.append(result.verdict)  # printed with the training's progress, if that was wanted
     if out is None:
@@ -104,7 +111,9 @@ def plan(
     ('latent_class', 50)
     """
     _show.ready()
-    source, name = _sources.open_data(data, options)
+    source, name, notes = _sources.open_data(_arrow.adopted(data)[0], options)
+    if progress:
+        _show.notes(notes)
     text = _core.plan(
         source,
         name,

@@ -22,6 +22,8 @@ def view(model: Model) -> str:
     items = model.sample(_SAMPLES)
     if model.space.layout == "image":
         return f'<div>{head}<br><img style="image-rendering:pixelated" width="512" src="{_picture(model, items)}"></div>'
+    if hasattr(items, "to_pandas"):  # a frame of Arrow or Polars
+        items = items.to_pandas()
     if model.space.layout == "table" and hasattr(items, "to_html"):
         return f"<div>{head}{items.to_html(index=False)}</div>"
     rows = "\n".join(html.escape(str(row)) for row in np.asarray(items)) if model.space.layout != "table" else ""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core, _evaluation, _html, _kinds, _show, _sources, _tables
+from . import _arrow, _copies, _core, _evaluation, _html, _kinds, _show, _sources, _tables
 from ._config import assignments
 from ._evaluation import Evaluation
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .nn import Field
 
 COLUMNS = "columns.json"  # in a run's directory: the types of the DataFrame that it was trained on
+FRAME = "frame.json"  # likewise: what it was, if not one of pandas
 _SHARE = Path(__file__).parent / "share"  # the models that come with the package
 
 
@@ -96,7 +98,8 @@ class Scores(np.ndarray[Any, np.dtype[np.float64]]):
 
 
 class Model:
-    """A trained model. ``fit`` and ``load`` make one; ``save`` keeps it in the files of the command line.
+    """A trained model. ``fit`` and ``load`` make one; ``save`` keeps it in the files of the command line. It can be
+    pickled and copied, as its files, unless its network is a module of torch.
 
     >>> import segre
     >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
@@ -104,24 +107,28 @@ class Model:
     (5, 2)
     """
 
-    def __init__(self, path: Path, device: str, checkpoint: str, field: Field | None) -> None:
+    def __init__(self, path: Path, device: str, checkpoint: str, module: _core.TorchModule | None) -> None:
         self._path = path
         self._device = device
         self._checkpoint = checkpoint
-        self._module = None if field is None else field._module()
+        self._module = module
         self._session = _core.load_session(str(path), device, checkpoint, False, self._module)
         self._precise: _core.Session | None = None  # the same in float32, for bounds that need derivatives
         self._notes: list[str] = []
         self._kinds: dict[str, Any] | None = None
         if (path / COLUMNS).exists():
             self._kinds = json.loads((path / COLUMNS).read_text())
+        self._frame = _arrow.Frame.read(path / FRAME)
         self._source: _core.Source | None = None  # what it learned from, if this process has it
         self._tensors = False  # whether that was a tensor of torch
         self._table: tuple[Any, str] | None = None  # the user's table that it learned from, and the name of its source
         self._finished = True
 
-    def _finish(self, result: _core.TrainResult, source: _core.Source, data: Any, name: str) -> None:
+    def _finish(
+        self, result: _core.TrainResult, source: _core.Source, data: Any, name: str, notes: Sequence[str]
+    ) -> None:
         self._finished = result.finished
+        self._notes.extend(notes)
         self._source = source
         self._tensors = _kinds.is_tensor(data)
         if not isinstance(data, str):
@@ -161,8 +168,8 @@ class Model:
     def sample(
         self, count: int, *, given: Any = None, seed: int | None = None, numbers: bool = True, **config: Any
     ) -> Any:
-        """Draws items: a DataFrame with the columns and types of the data, or an array. Sample k depends only on the
-        model, the seed and k.
+        """Draws items: a DataFrame with the columns and types of the data, a frame of Polars or Arrow if they were one,
+        or an array. Sample k depends only on the model, the seed and k.
 
         given: labels that all of them have: ``{"smoker": "yes"}``, or an array like one item, -1 where not given.
         seed: default: that of the training.
@@ -183,7 +190,7 @@ class Model:
         labels = drawn.labels
         if self._tensors and self.space.layout != "table":
             return _tensor(_sources.shaped(self.space, labels))
-        return _sources.as_items(self.space, labels, seed, self._kinds, numbers)
+        return _arrow.again(self._frame, _sources.as_items(self.space, labels, seed, self._kinds, numbers))
 
     def log_prob(
         self,
@@ -225,6 +232,7 @@ class Model:
         session = self._session_for(bound)
         _check_bound(bound, order, log_mean, error is not None or evaluations != 0)
         share = isinstance(error, str)
+        data, _ = _arrow.adopted(data)
         source = self._open(data, False, options, lacking=True)
         result = session.score(
             source, bound, _wanted(error), share, evaluations, each, log_mean,
@@ -274,6 +282,7 @@ class Model:
             raise ValueError(f"best = {best!r}: cells, row, True or False was expected")
         if best and draws != 1:
             raise ValueError(f"best and draws = {draws}: choose one of them")
+        data, frame = _arrow.adopted(data)
         source = self._open(data, True, {"unseen": unseen}, lacking=True)
         done = self._session.complete(
             source, 0 if best else _kinds.whole(draws, "draws", 1), best == "row", False,
@@ -284,7 +293,7 @@ class Model:
         if self.space.layout == "table" and not _is_array(data):
             taken = np.ones(len(self.space.names), bool) if given is None else _there(self._variables(given))
             data = _tables.with_rows(data, source)
-            return self._completed_table(data, done, taken, noise, bool(best), seed)
+            return _arrow.again(frame, self._completed_table(data, done, taken, noise, bool(best), seed))
         labels = _sources.shaped(self.space, _there(done.labels))
         return _like(labels[:, 0] if best or draws == 1 else labels, data)
 
@@ -305,6 +314,7 @@ class Model:
         1
         """
         _show.ready()
+        data, frame = _arrow.adopted(data)
         if column is None:
             source = self._open(data, True, options, lacking=True)
             done = self._session.complete(source, -1, False, True, 1, 0.0, None, None, [])
@@ -319,15 +329,16 @@ class Model:
         i = where[column]
         if self.space._is_measured(i):
             found = {
-                name: _tables.moments(self.space._unit(i), predicted.numbers[:, k])
+                name: _tables.moments(self.space._unit(i), _there(predicted.numbers)[:, k])
                 for k, name in enumerate(predicted.number_summary)
             }
-            return _tables.table_of(found, _index(data, source))
+            return _arrow.again(frame and frame.untyped(), _tables.table_of(found, _index(data, source)))
         values: list[Any] = self._labels(i)
         if self._has_labels(i):
             values = self._own_values(data, column, i) or _tables.label_values(values, self._kinds_of(column))
         p = predicted.probabilities[:, : len(values)]
-        return _tables.table_of({value: p[:, k] for k, value in enumerate(values)}, _index(data, source))
+        table = _tables.table_of({value: p[:, k] for k, value in enumerate(values)}, _index(data, source))
+        return _arrow.again(frame and frame.untyped(), table)
 
     def outliers(
         self,
@@ -359,8 +370,9 @@ class Model:
             raise ValueError(f"error = {error}: nats above 0 were expected, or 0 for the usual error")
         _kinds.whole(calibration, "calibration", 8)
         _kinds.whole(evaluations, "evaluations")
+        data, _ = _arrow.adopted(data)
         source = self._open(data, False, options)
-        trained = None if train is None else self._open(train, False, {})
+        trained = None if train is None else self._open(_arrow.adopted(train)[0], False, {})
         found = self._session.outliers(source, self._source, trained, error, evaluations, calibration, seed)
         self._take_notes(found.notes)
         details = {
@@ -439,7 +451,7 @@ class Model:
         path.parent.mkdir(parents=True, exist_ok=True)
         copy = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         try:
-            shutil.copytree(self._path, copy / "run", ignore=shutil.ignore_patterns(".lock"))
+            shutil.copytree(self._path, copy / "run", ignore=shutil.ignore_patterns(_copies.LOCK))
             (copy / "run").replace(path)
         finally:
             shutil.rmtree(copy, ignore_errors=True)
@@ -450,6 +462,31 @@ class Model:
     def _repr_html_(self) -> str:
         """For notebooks: a few samples, as a picture or a table."""
         return _html.view(self)
+
+    # ---- copies -----------------------------------------------------------------------------------------------------
+
+    def __reduce__(self) -> Any:
+        if self._module is not None:
+            raise TypeError(
+                "Model: its network is a module of torch, which a pickle does not have; save() it, and load it with "
+                "segre.load(DIR, field=...)"
+            )
+        return _restored, (_copies.files_of(self._path), self._device, self._checkpoint, self._state())
+
+    def __copy__(self) -> Model:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: Any) -> Model:
+        """Another model in a directory of its own; a module of torch is shared."""
+        files = _copies.files_of(self._path)
+        other = _restored(files, self._device, self._checkpoint, self._state(), self._module)
+        other._source = self._source
+        other._table = self._table
+        return other
+
+    def _state(self) -> dict[str, Any]:
+        """What is known of a model besides its files."""
+        return {"_notes": list(self._notes), "_tensors": self._tensors, "_finished": self._finished}
 
     # ---- helpers ----------------------------------------------------------------------------------------------------
 
@@ -527,7 +564,7 @@ class Model:
         own = {name: self._own_values(data, name, i) for name, i, _ in self.space.columns}
         for name, i, n in self.space.columns:
             changed[:, :, i] = changed[:, :, i : i + n].any(axis=2)
-            needed = np.unique(labels[:, :, i][changed[:, :, i]]) if own[name] else []
+            needed: Any = np.unique(labels[:, :, i][changed[:, :, i]]) if own[name] else []
             data = _tables.with_categories(data, name, [own[name][j] for j in needed], self._kinds_of(name))
         drawn = []
         for draw in range(n_draws):
@@ -607,7 +644,23 @@ def load(
     folder = Path(path)
     if not folder.exists() and (_SHARE / folder).exists():
         folder = _SHARE / folder
-    return Model(folder, device, checkpoint, field)
+    return Model(folder, device, checkpoint, None if field is None else field._module())
+
+
+def _restored(
+    files: dict[str, bytes], device: str, checkpoint: str, state: dict[str, Any],
+    module: _core.TorchModule | None = None,
+) -> Model:  # fmt: skip
+    """A model from its files, which go with it."""
+    folder = _copies.written(files)
+    try:
+        model = Model(folder, device, checkpoint, module)
+    except BaseException:
+        shutil.rmtree(folder.parent, ignore_errors=True)
+        raise
+    vars(model).update(state)
+    weakref.finalize(model, shutil.rmtree, folder.parent, True)
+    return model
 
 
 def _there(array: np.typing.NDArray[Any] | None) -> np.typing.NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from . import _core
 
@@ -18,3 +19,9 @@ def note(text: str) -> None:
     """Prints a note that the user should know but need not act on."""
     if sys.stderr is not None:
         print(f"note: {text}", file=sys.stderr)
+
+
+def notes(texts: Sequence[str]) -> None:
+    """Prints several."""
+    for text in texts:
+        note(text)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _kinds, _show, _tables
+from . import _arrow, _core, _kinds, _show, _tables
 
 
 def options_text(options: Mapping[str, Any]) -> str:
@@ -32,16 +32,17 @@ def _named(source: str, options: Mapping[str, Any]) -> str:
     return source + (text.replace("?", "&", 1) if "?" in source else text)
 
 
-def open_data(data: Any, options: Mapping[str, Any]) -> tuple[_core.Source, str]:
-    """The source of data to learn from, and its name in the run's config."""
+def open_data(data: Any, options: Mapping[str, Any]) -> tuple[_core.Source, str, list[str]]:
+    """The source of data to learn from, its name in the run's config, and notes about a table in memory."""
     if isinstance(data, str):
         name = _named(data, options)
-        return _core.open_source(name), name
+        return _core.open_source(name), name, []
     name = _named(_kinds.called(data), options)
     if _kinds.is_table(data):
         columns, n_rows = _tables.columns_of(data)
-        return _core.frame_source(columns, n_rows, "csv:" + name), "memory:" + name
-    return _core.array_source(_kinds.labels(data), "npy:" + name), "memory:" + name
+        source, notes = _core.frame_source(columns, n_rows, "csv:" + name)
+        return source, "memory:" + name, notes
+    return _core.array_source(_kinds.labels(data), "npy:" + name), "memory:" + name, []
 
 
 def open_for(
@@ -59,7 +60,8 @@ def open_for(
 
 
 def data(source: str, count: int | None = None) -> Any:
-    """The items of a source of the command line: a table as a DataFrame, anything else as an array.
+    """The items of a source of the command line, or of ``"parquet:FILE"``: a table as a DataFrame, anything else as an
+    array.
 
     ``count`` takes the first ones; an endless source, such as a toy, needs it. Numbers and dates that ``bins=`` cut into
     intervals are drawn within these, as for samples.
@@ -71,11 +73,13 @@ def data(source: str, count: int | None = None) -> Any:
     (2, 28, 28)
     """
     _show.ready()
-    opened = _core.open_source(source)
+    table, _ = _arrow.adopted(source)
+    opened, _, _ = open_data(table, {})
     if count is None and opened.n_items == 0:
         raise ValueError(f"{source}: is endless; give the number of items to take (count=)")
     take = opened.n_items if count is None else _kinds.whole(count, "count")
-    return as_items(opened.space, opened.rows(0, min(take, opened.n_items) if opened.n_items else take))
+    labels = opened.rows(0, min(take, opened.n_items) if opened.n_items else take)
+    return as_items(opened.space, labels, kinds=_tables.kinds_of(table))
 
 
 def shaped(space: _core.Space, labels: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:

@@ -100,6 +100,21 @@ std::vector<std::string> texts(const Space& space, int64_t variable, const torch
   return found;
 }
 
+// Quantiles of a column of numbers or dates whose labels have the probabilities p [B, labels]: [B, quantiles]. The label
+// of missing values is no answer.
+torch::Tensor quantiles(const Space& space, int64_t variable, const torch::Tensor& p, const std::vector<double>& at) {
+  const Bins* bins = space.bins(variable);
+  if (bins == nullptr || p.dim() != 2 || p.size(1) < bins->size())
+    fail_input("column ", space.variable_name(variable), ": has no numbers, or not these labels");
+  const auto known = p.to(torch::kCPU, torch::kFloat64).narrow(1, 0, bins->size());
+  const auto all = (known / known.sum(1, /*keepdim=*/true)).contiguous();
+  auto out = torch::empty({p.size(0), static_cast<int64_t>(at.size())}, torch::kFloat64);
+  auto* value = out.data_ptr<double>();
+  for (int64_t row = 0; row < p.size(0); ++row)
+    for (const double q : at) *value++ = bins->quantile(all.const_data_ptr<double>() + row * bins->size(), q);
+  return out;
+}
+
 // name, texts, codes, whether the texts are all labels
 using FrameSpec = std::tuple<std::string, std::vector<std::string>, torch::Tensor, bool>;
 
@@ -108,11 +123,6 @@ Frame frame_of(const std::vector<FrameSpec>& columns, int64_t n_rows, const std:
   for (const auto& [name, column_texts, codes, declared] : columns)
     frame.columns.push_back({name, column_texts, codes, declared});
   return frame;
-}
-
-SharedSource frame_source(const std::vector<FrameSpec>& columns, int64_t n_rows, const std::string& options) {
-  const SourceName name = parse_source_name(options);
-  return make_dataset_source(read_frame(frame_of(columns, n_rows, name.target()), name));
 }
 
 // A table to evaluate; its source has the label numbers of a model.
@@ -130,6 +140,13 @@ Opened with_notes(const Open& open) {
   NoteCollector notes;
   SharedSource source = open();
   return {std::move(source), notes.take()};
+}
+
+Opened frame_source(const std::vector<FrameSpec>& columns, int64_t n_rows, const std::string& options) {
+  return with_notes([&]() -> SharedSource {
+    const SourceName name = parse_source_name(options);
+    return make_dataset_source(read_frame(frame_of(columns, n_rows, name.target()), name));
+  });
 }
 
 // `unknowns`: missing values are unknown; `lacking`: so are columns that a table lacks.
@@ -230,6 +247,7 @@ void bind_data(nb::module_& m) {
             return bins != nullptr && bins->is_measured();
           },
           "variable"_a)
+      .def("_quantiles", &quantiles, "variable"_a, "p"_a, "at"_a)
       .def("_texts", &texts, "variable"_a, "labels"_a, "seed"_a, "draw"_a = 0, "middle"_a = false)
       .def("__str__", &Space::describe)
       .def("__repr__", [](const Space& space) { return "Space(" + space.describe() + ")"; });

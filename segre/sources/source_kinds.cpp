@@ -200,6 +200,14 @@ std::vector<SourceKind> image_kinds() {
   };
 }
 
+// Arrow is not among the libraries that the program is linked with.
+[[noreturn]] void fail_parquet(const SourceName& name) {
+  const std::string& file = name.target();
+  fail_input("data source '", name.text(), "': Parquet is read by the Python package, segre.fit(\"parquet:", file,
+             "\", out=DIR), whose runs are those of the program; or convert the file: python3 -c 'import pandas; "
+             "pandas.read_parquet(\"", file, "\").to_csv(\"", file, ".csv\", index=False)'");
+}
+
 }  // namespace
 
 const std::vector<SourceKind>& source_kinds() {
@@ -235,6 +243,7 @@ std::unique_ptr<DataSource> open_source(const std::string& text, const Wanted* w
       fail_input("data source '", text, "': nothing follows the colon, ", kind.usage(), " was expected");
     return kind.open(name, wanted);
   }
+  if (name.kind() == "parquet") fail_parquet(name);
   fail_input("data source '", text, "' is not one of ", join(usages, ", "));
 }
 

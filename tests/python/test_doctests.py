@@ -12,6 +12,7 @@ import segre
 
 # Written in C++; segre._torch needs Python's torch.
 COMPILED = {"segre._core", "segre._torch"}
+NEED_SKLEARN = {"segre.sklearn", "segre._estimator"}
 MODULES = sorted(
     {"segre", *(f"segre.{module.name}" for module in pkgutil.iter_modules(segre.__path__))} - COMPILED
 )
@@ -20,6 +21,8 @@ MODULES = sorted(
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if name in NEED_SKLEARN:
+        pytest.importorskip("sklearn")
     said: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     for test in doctest.DocTestFinder().find(importlib.import_module(name), name):

@@ -36,6 +36,13 @@ TEST(Source, AnUnknownNameListsTheKinds) {
                      "png:DIR, npy:FILE, omniglot:ZIP, cityscapes:DIR"));
 }
 
+TEST(Source, ParquetIsReadFromPython) {
+  EXPECT_EQ(input_error([] { open_source("parquet:t.parquet"); }),
+            "data source 'parquet:t.parquet': Parquet is read by the Python package, segre.fit(\"parquet:t.parquet\", "
+            "out=DIR), whose runs are those of the program; or convert the file: python3 -c 'import pandas; "
+            "pandas.read_parquet(\"t.parquet\").to_csv(\"t.parquet.csv\", index=False)'");
+}
+
 TEST(Source, OptionsAreThoseOfTheKind) {
   EXPECT_EQ(input_error([] { open_source("coupled?seed=1"); }),
             "data source coupled?seed=1: unknown option seed; coupled has no options");
