@@ -9,6 +9,7 @@
 
 #include "segre/core/error.h"
 #include "segre/core/json_number.h"
+#include "segre/space/interval.h"
 #include "segre/space/moment.h"
 
 namespace segre {
@@ -16,7 +17,6 @@ namespace {
 
 constexpr int64_t kMostDecimals = 15;    // digits that a float64 always preserves
 constexpr int64_t kMostShared = 4096;    // levels that share a label, as a checkpoint may have them
-constexpr double kMostSteps = 0x1p50;    // more values in a bin than a uniform number can distinguish
 constexpr size_t kLongestNumber = 1100;  // characters of a float64 written without an exponent
 
 const char* const kUnitNames[] = {"number", "day", "minute", "second"};
@@ -34,49 +34,6 @@ std::string number_text(double value, Form... form) {
   const std::string written(text.data(), end);
   const bool is_zero = written.find_first_not_of("-0.") == std::string::npos;
   return is_zero && written.starts_with('-') ? written.substr(1) : written;  // no -0.0
-}
-
-// Seconds in a unit of dates; 0 for numbers.
-int64_t resolution_of(Bins::Unit unit) {
-  switch (unit) {
-    case Bins::Unit::day:
-      return kSecondsPerDay;
-    case Bins::Unit::minute:
-      return 60;
-    case Bins::Unit::second:
-      return 1;
-    case Bins::Unit::number:
-      break;
-  }
-  return 0;
-}
-
-// Spacing of adjacent values; 0 if they can be arbitrarily close.
-double step_of(const Bins& bins) {
-  if (bins.unit != Bins::Unit::number) return static_cast<double>(resolution_of(bins.unit));
-  if (bins.decimals == Bins::kAnyDecimals) return 0.0;
-  return static_cast<double>(bins.stride) * std::pow(10.0, -static_cast<double>(bins.decimals));
-}
-
-// An interval, without the values that have labels of their own.
-struct Interval {
-  double low, high;
-  bool has_high;
-  std::span<const double> without;
-  // How many values it holds on a grid of this step.
-  double count(double step) const {
-    return std::round((high - low) / step) + (has_high ? 1.0 : 0.0) - static_cast<double>(without.size());
-  }
-};
-
-Interval interval(const Bins& bins, int64_t k) {
-  const bool is_last = k + 1 == bins.n_intervals();
-  Interval found{bins.edges[k], bins.edges[k + 1], is_last, {}};
-  const auto first = std::lower_bound(bins.own.begin(), bins.own.end(), found.low);
-  auto last = std::lower_bound(first, bins.own.end(), found.high);
-  if (is_last && last != bins.own.end() && *last == found.high) ++last;
-  found.without = {first, last};
-  return found;
 }
 
 // The nearest of ascending values.
@@ -177,7 +134,7 @@ std::string Bins::range() const {
 
 std::string Bins::draw(Place place, double u) const {
   if (place.label >= n_shared()) return text_of(own[place.label - n_shared()]);
-  const auto [low, high, has_high, without] = interval(*this, number_of(place));
+  const auto [low, high, has_high, without] = interval_of(*this, number_of(place));
   if (are_points) return text_of(low);
   const double step = step_of(*this);
   const double count = step > 0.0 ? Interval{low, high, has_high, without}.count(step) : INFINITY;
@@ -193,7 +150,7 @@ std::string Bins::draw(Place place, double u) const {
 
 double Bins::log_density(Place place) const {
   if (place.label >= n_shared() || are_points) return 0.0;
-  const Interval found = interval(*this, number_of(place));
+  const Interval found = interval_of(*this, number_of(place));
   const double step = step_of(*this);
   const double width = step > 0.0 ? found.count(step) * step : found.high - found.low;
   const double in_units = unit == Unit::number ? width : width / static_cast<double>(resolution_of(unit));
@@ -213,7 +170,7 @@ std::vector<Piece> pieces_of(const Bins& bins, const double* p) {
   for (int64_t k = 0; k < n; ++k) {
     const int64_t label = k / bins.fine;
     const double share = p[label] / static_cast<double>(std::min((label + 1) * bins.fine, n) - label * bins.fine);
-    const auto [low, high, has_high, without] = interval(bins, k);
+    const auto [low, high, has_high, without] = interval_of(bins, k);
     if (bins.are_points || high == low) {
       pieces.push_back({low, low, share});
       continue;
