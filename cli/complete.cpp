@@ -175,7 +175,11 @@ void complete(const CompleteArguments& a, const CLI::App& command, const std::sh
   set_sample_keys(run.experiment, a.set);
   const Session session(std::move(run), a.run);
   CompleteOptions options{.sample = session.sampling(), .seed = parse_seed(a.seed), .noise = a.noise};
-  if (!a.given.empty()) options.given = parse_variables(session.space(), a.given, "--given");
+  if (!a.given.empty()) {
+    GivenTerms terms = parse_given(session.space(), {a.given}, "--given");
+    options.given = terms.variables;
+    options.condition = std::move(terms.condition);
+  }
   if (json) return print_completed(a, session, options, json);
   const auto completer = session.completer(options);
   const double start = now_seconds();
@@ -221,7 +225,7 @@ void add_complete(CLI::App& app, Context& /*context*/) {
   command->add_option("--given", a->given,
                       "take only these from the data: columns or positions (2,5-9), separated by commas; upper, lower, "
                       "left or right half of an image; or a mask, FILE.png or FILE.npy, whose pixels other than 0 are "
-                      "taken");
+                      "taken. What holds for all items: NAME=LABEL, NAME=A|B, NAME!=LABEL, NAME=30..60, NAME>30, ...");
   command->add_option("--items", a->items, "only the first N items; 0: all")->check(CLI::Range(int64_t{0}, kMost));
   command->add_option("--seed", a->seed, "seed; a completion depends only on it, the item and the draw");
   add_set_option(*command, a->set, "sample.steps=20");

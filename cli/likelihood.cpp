@@ -130,7 +130,7 @@ void score_data(const LikelihoodArguments& a, const Session& session, const Scor
   auto labels = items.labels;
   if (!a.only.empty()) {
     auto kept = parse_variables(space, a.only, "--only");
-    if (!a.given.empty()) kept = kept.logical_or(parse_variables(space, a.given, "--given"));
+    if (options.given.defined()) kept = kept.logical_or(options.given);
     labels = torch::where(kept, labels, torch::full({1}, kUnknown, torch::kInt64));
   }
   const double start = now_seconds();
@@ -194,7 +194,11 @@ void likelihood(const LikelihoodArguments& a, const CLI::App& command, const std
   const Space& space = session.space();
   if (cells) check_cells_name(a.per_variable, space);
   ScoreOptions options = score_options(a, method);
-  if (!a.given.empty()) options.given = parse_variables(space, a.given, "--given");
+  if (!a.given.empty()) {
+    GivenTerms terms = parse_given(space, {a.given}, "--given");
+    options.given = terms.variables;
+    options.condition = std::move(terms.condition);
+  }
   session.scorer(options);  // refuses options that do not suit the model before the data are read
   RanksOutput* const out = file ? &*file : nullptr;
   if (a.enumerate) return score_space(a, session, options, out, json);
@@ -212,7 +216,8 @@ void add_estimator_options(CLI::App& command, LikelihoodArguments& a) {
       "--given", a.given,
       "score the rest given these: columns or positions (2,5-9), separated by commas (one within a name: "
       "%2C); upper, lower, left or right half of an image; or a mask, FILE.png or FILE.npy, whose pixels "
-      "other than 0 are given");
+      "other than 0 are given; or given what holds for all items: NAME=LABEL, NAME=A|B, NAME!=LABEL, NAME=30..60, "
+      "NAME>30, ...");
   command.add_option("--only", a.only, "score these variables alone, named as for --given, and leave the others out");
   command.add_option(
       "--order", a.order,

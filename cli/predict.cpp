@@ -16,6 +16,7 @@ struct PredictArguments {
   std::string run;
   std::string data;
   std::string column;
+  std::string given;
   std::string out;
   bool json = false;
   std::string device = "cpu";
@@ -31,7 +32,8 @@ void predict(const PredictArguments& a, const std::shared_ptr<Ranks>& ranks) {
   const SourceName name = parse_source_name(a.data);
   const std::string what = "--data " + a.data;
   require_table(space, name, what);
-  const PredictRequest request{.column = a.column, .holes_as_trained = !holes_are_unknown(name), .called = "--column"};
+  PredictRequest request{.column = a.column, .holes_as_trained = !holes_are_unknown(name), .called = "--column"};
+  if (!a.given.empty()) request.condition = parse_condition(space, a.given, "--given");
   const int64_t variable = predicted_variable(space, request);
   if (json) {
     const auto rows = stream_csv(name, space, what, space.variable_name(variable));
@@ -55,6 +57,9 @@ void add_predict(CLI::App& app, Context& /*context*/) {
   command->add_option("RUN", a->run, "directory that 'segre train' wrote")->required();
   command->add_option("--data", a->data, "csv:FILE, with or without the column; missing cells are unknown")->required();
   command->add_option("--column", a->column, "the column to predict")->required();
+  command->add_option("--given", a->given,
+                      "what holds for all rows besides: NAME=LABEL, NAME=A|B, NAME!=LABEL, NAME=30..60, NAME>30, ..., "
+                      "separated by commas (%2C is a comma within one)");
   command->add_option(
       "--out", a->out,
       "FILE.csv (row, label, probability, and the truth if the data have it), or - for standard output");

@@ -13,7 +13,7 @@
 #include "segre/core/error.h"
 #include "segre/core/progress.h"
 #include "segre/flow/sampler_kinds.h"
-#include "segre/tasks/given.h"
+#include "segre/tasks/condition_cases.h"
 #include "segre/tasks/session.h"
 
 namespace segre::cli {
@@ -99,8 +99,10 @@ class SampleOutput {
                        const std::optional<BinValues>& numbers) {
     const Space& space = session.space();
     const LoadedRun& run = session.run();
-    const auto& [count, options, seed, given, as_numbers] = request;
+    const auto& [count, options, seed, condition, as_numbers] = request;
     const auto sampler = session.sampler(options, seed);
+    report_condition(run, condition, ask_of(*sampler), "--given");
+    const GivenRows given = rows_given(condition, sampler, seed);
     SampleRunResult result;
     if (folder_) {
       const auto draw = [&](const PartsOutput::Add& add) {
@@ -144,11 +146,13 @@ void sample(const SampleArguments& arguments, const CLI::App& command, const std
   check_numbers(arguments, space);
   SampleRequest request{
       .count = arguments.count, .sample = session.sampling(), .seed = seed, .numbers = arguments.numbers};
-  if (!arguments.given.empty()) request.given = parse_labels(space, arguments.given, "--given");
+  if (!arguments.given.empty()) request.given = parse_condition(space, arguments.given, "--given");
   if (json)
     return json.print(
         with_progress([&](const WorkCallbacks& callbacks) { return session.sample(request, callbacks); }));
-  const BinValues numbers{.random = RandomStream(seed, Purpose::bin_values), .names_of_bins = !arguments.numbers};
+  const BinValues numbers{.random = RandomStream(seed, Purpose::bin_values),
+                          .names_of_bins = !arguments.numbers,
+                          .given = request.given.values()};
   report_samples(output->fill(session, request, numbers), session, arguments.count);
 }
 
@@ -167,8 +171,9 @@ void add_sample(CLI::App& app, Context& /*context*/) {
   command->add_option("--seed", arguments->seed, "seed; sample k depends only on it and k");
   command->add_option(
       "--given", arguments->given,
-      "draw given these labels: NAME=LABEL,... (%2C is a comma within one), or the first item of FILE.csv, "
-      "FILE.npy or a SOURCE, whose missing values are not given");
+      "draw given this condition: NAME=LABEL, NAME=A|B, NAME!=LABEL, NAME=30..60, NAME>30, NAME<=60, ... separated by "
+      "commas (%2C is a comma within one), or the labels of the first item of FILE.csv, FILE.npy or a SOURCE, whose "
+      "missing values are not given");
   command->add_option("--sampler", arguments->sampler, list_kinds(sampler_kinds()));
   command->add_option("--steps", arguments->steps, "integration steps; dopri5 chooses its own; erasure: evaluations");
   command->add_option("--tolerance", arguments->tolerance, "error allowed per step, relative to 1 + |v| (dopri5)");

@@ -23,6 +23,7 @@
 #include "segre/space/check_labels.h"
 #include "segre/space/part.h"
 #include "segre/space/space.h"
+#include "segre/space/value_set.h"
 
 // gives: files written whole, files mapped into memory, CSV, NPY, PNG, gzip, zip, safetensors
 #include "segre/io/csv.h"
@@ -123,6 +124,7 @@
 // gives: Session, and what the commands do: score, sample, complete, predict, evaluate, detect, rank; rows by names,
 // and results as JSON
 #include "segre/tasks/complete.h"
+#include "segre/tasks/condition.h"
 #include "segre/tasks/detect_outside.h"
 #include "segre/tasks/evaluate_run.h"
 #include "segre/tasks/predict.h"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _arrow, _copies, _core, _evaluation, _html, _kinds, _show, _sources, _tables
+from . import _arrow, _conditions, _copies, _core, _evaluation, _html, _kinds, _show, _sources, _tables
 from ._config import assignments
 from ._evaluation import Evaluation
 
@@ -171,7 +171,10 @@ class Model:
         """Draws items: a DataFrame with the columns and types of the data, a frame of Polars or Arrow if they were one,
         or an array. Sample k depends only on the model, the seed and k.
 
-        given: labels that all of them have: ``{"smoker": "yes"}``, or an array like one item, -1 where not given.
+        given: what all of them satisfy. ``{"smoker": "yes", "age": (30, 60)}``: a value; a tuple for a range, which has
+            both ends, None for no end; a set or list of values or ranges, of which one holds; a slice, as in ``.loc``;
+            a ``range``; a ``pandas.Interval``. Or a text as on the command line, ``"age>60,Month=Nov|Dec"``; or an
+            array like one item, -1 where not given. Its log p is a note, and ``log_prob_of`` returns it.
         seed: default: that of the training.
         numbers: with ``bins=``, numbers and dates drawn within the intervals; False gives the intervals' names.
         config: keys of ``sample.*`` without that prefix, such as ``sampler="dopri5"`` or ``steps=20``.
@@ -183,21 +186,40 @@ class Model:
         """
         _show.ready()
         seed = self._session.seed if seed is None else _kinds.whole(seed, "seed")
+        condition = self._condition(given)
         drawn = self._session.sample(
-            _kinds.whole(count, "count"), seed, assignments(config, "sample."), self._given(given), numbers
+            _kinds.whole(count, "count"), seed, assignments(config, "sample."), condition, numbers
         )
         self._take_notes(drawn.notes)
         labels = drawn.labels
         if self._tensors and self.space.layout != "table":
             return _tensor(_sources.shaped(self.space, labels))
-        return _arrow.again(self._frame, _sources.as_items(self.space, labels, seed, self._kinds, numbers))
+        items = _sources.as_items(self.space, labels, seed, self._kinds, numbers, condition)
+        return _arrow.again(self._frame, items)
+
+    def log_prob_of(self, given: Any) -> float:
+        """log p of a condition in nats, given nothing else; ``given`` as for ``sample``. Of numbers and dates that are
+        stated exactly, a density in their units.
+
+        >>> import segre
+        >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
+        >>> abs(model.log_prob_of({"y1": {"0", "1"}})) < 1e-6
+        True
+        """
+        _show.ready()
+        condition = self._condition(given)
+        if condition is None:
+            return 0.0
+        log_p, notes = self._session.log_p_of(condition)
+        self._take_notes(notes)
+        return log_p
 
     def log_prob(
         self,
         data: Any,
         *,
         bound: str = "free",
-        given: Sequence[str] | str | None = None,
+        given: Mapping[str, Any] | Sequence[str] | str | None = None,
         error: float | str | None = None,
         each: bool = False,
         evaluations: int = 0,
@@ -214,7 +236,8 @@ class Model:
         bound: ``"free"``, the simulation-free lower bound; ``"path"``, the flow's own likelihood, a lower bound;
             ``"order"``, labels filled in one after another; ``"ball"``, the paper's; ``"direct"``, an estimate for
             small spaces.
-        given: columns or positions, or "upper", "left" ...: scores the others given these.
+        given: columns or positions, or "upper", "left" ...: scores the others given these. Or what all items satisfy,
+            as for ``sample``: the log p of items that do not is -inf.
         error: evaluations are added until the mean over the items has this standard error, in nats (0.05) or as a
             share (``"1%"``); with ``each``, every single item has it.
         evaluations: exactly so many per item instead, or at most so many if ``error`` is given as well.
@@ -232,12 +255,13 @@ class Model:
         session = self._session_for(bound)
         _check_bound(bound, order, log_mean, error is not None or evaluations != 0)
         share = isinstance(error, str)
+        variables, condition = self._terms(given)
         data, _ = _arrow.adopted(data)
         source = self._open(data, False, options, lacking=True)
         result = session.score(
             source, bound, _wanted(error), share, evaluations, each, log_mean,
             order, _kinds.whole(seed, "seed"),
-            None if given is None else session.variables(_words(given), "given"), cells,
+            variables, cells, condition,
         )  # fmt: skip
         self._take_notes(result.notes)
         found = None if result.cells is None else self._cells(-result.cells, data, source)
@@ -250,7 +274,7 @@ class Model:
         *,
         draws: int = 1,
         best: bool | str = False,
-        given: Sequence[str] | str | None = None,
+        given: Mapping[str, Any] | Sequence[str] | str | None = None,
         noise: float = 0.0,
         evidence: Any = None,
         seed: int = 1,
@@ -267,6 +291,7 @@ class Model:
             numbers and dates the median. Together such cells may be an impossible row. With ``"row"``, a likely row: the
             most certain cell is filled first, then the next given that one, and so on.
         given: columns or positions, or "upper", "left" ...: only these are taken from the data, the others are drawn.
+            Or what all completed items satisfy, as for ``sample``.
         noise: probability that a label of the data was replaced by one drawn uniformly; all cells are then redrawn.
         evidence: log-likelihoods of all labels of all rows, [rows, labels of all variables].
         unseen: ``"skip"`` leaves out rows with a label that training never saw; with ``"missing"`` it is a hole.
@@ -282,22 +307,24 @@ class Model:
             raise ValueError(f"best = {best!r}: cells, row, True or False was expected")
         if best and draws != 1:
             raise ValueError(f"best and draws = {draws}: choose one of them")
+        variables, condition = self._terms(given)
         data, frame = _arrow.adopted(data)
         source = self._open(data, True, {"unseen": unseen}, lacking=True)
         done = self._session.complete(
             source, 0 if best else _kinds.whole(draws, "draws", 1), best == "row", False,
-            _kinds.whole(seed, "seed"), noise, self._variables(given),
-            None if evidence is None else _kinds.numbers(evidence), assignments(config, "sample."),
+            _kinds.whole(seed, "seed"), noise, variables,
+            None if evidence is None else _kinds.numbers(evidence), assignments(config, "sample."), condition,
         )  # fmt: skip
         self._take_notes(done.notes)
         if self.space.layout == "table" and not _is_array(data):
-            taken = np.ones(len(self.space.names), bool) if given is None else _there(self._variables(given))
+            taken = np.ones(len(self.space.names), bool) if variables is None else _there(variables)
             data = _tables.with_rows(data, source)
-            return _arrow.again(frame, self._completed_table(data, done, taken, noise, bool(best), seed))
+            table = self._completed_table(data, done, taken, noise, bool(best), seed, condition)
+            return _arrow.again(frame, table)
         labels = _sources.shaped(self.space, _there(done.labels))
         return _like(labels[:, 0] if best or draws == 1 else labels, data)
 
-    def predict(self, data: Any, column: str | None = None, **options: Any) -> Any:
+    def predict(self, data: Any, column: str | None = None, *, given: Any = None, **options: Any) -> Any:
         """Label probabilities of unknown cells given the known ones: p(x_i = label | what is known).
 
         With a column, it is predicted from the others: a DataFrame with a column per label, named by the values that
@@ -306,6 +333,7 @@ class Model:
         training had holes, which may tell something; with ``missing="unknown"`` they are just unknown. Without a
         column, holes are unknown: an array [items, labels of all variables].
 
+        given: what all rows satisfy besides, as for ``sample``; it may state nothing about the column to predict.
         options: those of the source, such as ``missing="unknown"`` or ``unseen="skip"``.
 
         >>> import segre
@@ -315,16 +343,17 @@ class Model:
         """
         _show.ready()
         data, frame = _arrow.adopted(data)
+        condition = self._condition(given)
         if column is None:
             source = self._open(data, True, options, lacking=True)
-            done = self._session.complete(source, -1, False, True, 1, 0.0, None, None, [])
+            done = self._session.complete(source, -1, False, True, 1, 0.0, None, None, [], condition)
             self._take_notes(done.notes)
             return _like(done.probabilities, data)
         where = {name: first for name, first, _ in self.space.columns}
         if column not in where:
             self._session.variables([column], "column")  # raises ValueError, which names those there are
         source = self._open(_tables.with_unknown(data, column), True, options, lacking=True)
-        predicted = self._session.predict(source, column, not _leaves_holes(data, options))
+        predicted = self._session.predict(source, column, not _leaves_holes(data, options), condition)
         self._take_notes(predicted.notes)
         i = where[column]
         if self.space._is_measured(i):
@@ -525,24 +554,33 @@ class Model:
                 self._notes.append(text)
                 _show.note(text)
 
-    def _variables(self, given: Sequence[str] | str | None) -> Any:
-        return None if given is None else self._session.variables(_words(given), "given")
+    def _condition(self, given: Any) -> _core.Condition | None:
+        """What all rows satisfy."""
+        if given is None or isinstance(given, (str, Mapping)):
+            variables, condition = self._terms(given)
+            if variables is not None:
+                raise ValueError(f"given = {given!r}: which values? {{'colour': 'red'}} or 'colour=red' were expected")
+            return condition
+        if isinstance(given, Sequence) and any(isinstance(word, str) for word in given):
+            return self._condition(",".join(map(str, given)))
+        labels = np.asarray(_kinds.labels(given, "given")).reshape(1, -1)
+        return _core.Condition.of_labels(self.space, labels)
 
-    def _given(self, given: Any) -> Any:
-        """Labels [1, n] that are given."""
+    def _terms(self, given: Mapping[str, Any] | Sequence[str] | str | None) -> tuple[Any, _core.Condition | None]:
+        """The variables whose values the data have, None for all, and what all rows satisfy besides."""
         if given is None:
-            return None
+            return None, None
         if isinstance(given, Mapping):
-            known = {name: self.space.label_names(first) for name, first, _ in self.space.columns}
-            texts = {
-                str(name): _tables.matched([_tables.text_of(value)], set(known.get(str(name), [])))[0]
-                for name, value in given.items()
-            }
-            return self._session.labels_named(list(texts.items()))
-        if isinstance(given, str):
-            raise ValueError(f"given = {given!r}: labels by name, such as {{'colour': 'red'}}, or an array were expected")
-        labels = np.asarray(_kinds.labels(given, "given"))
-        return labels.reshape(1, -1)
+            labels = {name: self.space.label_names(first) for name, first, _ in self.space.columns}
+            statements = [
+                _conditions.statement(str(name), value, set(labels.get(str(name), []))) for name, value in given.items()
+            ]
+            condition, notes = _core.Condition.of(self.space, statements)
+            variables = None
+        else:
+            variables, condition, notes = _core.Condition.parse(self.space, _words(given))
+        self._take_notes(notes)
+        return variables, None if condition.is_empty else condition
 
     def _cells(self, nats: Any, data: Any, source: _core.Source) -> Any:
         """Numbers per cell in the form of the data."""
@@ -552,9 +590,17 @@ class Model:
         return _tables.table_of(sums, _index(data, source))
 
     def _completed_table(
-        self, data: Any, done: _core.Completed, taken: np.typing.NDArray[np.bool_], noise: float, best: bool, seed: int
+        self,
+        data: Any,
+        done: _core.Completed,
+        taken: np.typing.NDArray[np.bool_],
+        noise: float,
+        best: bool,
+        seed: int,
+        given: _core.Condition | None,
     ) -> Any:
-        """The tables of completions. `taken` [n]: the variables whose labels were taken from the data."""
+        """The tables of completions. `taken` [n]: the variables whose labels were taken from the data; `given`: what
+        holds for all rows."""
         labels = _there(done.labels)
         n_draws = labels.shape[1]
         # A noisy label that stays keeps its value: a number within an interval, for example. The value of a cell that
@@ -574,8 +620,11 @@ class Model:
                     values = _tables.taken(own[name], labels[:, draw, i])
                 else:
                     parts = labels[:, draw, i : i + n]
+                    kind = self._kinds_of(name)
                     answers = done.answers(i) if best else None
-                    values = _tables.column_of(self.space, i, parts, self._kinds_of(name), seed, draw, best, answers=answers)
+                    values = _tables.column_of(
+                        self.space, i, parts, kind, seed, draw, best, answers=answers, given=given
+                    )
                 columns[name] = _tables.filled(data, name, values, changed[:, draw, i])
             drawn.append(_tables.with_columns(data, columns))
         if n_draws == 1:

@@ -93,14 +93,16 @@ def as_items(
     seed: int = 1,
     kinds: Mapping[str, _tables.Kind] | None = None,
     numbers: bool = True,
+    given: _core.Condition | None = None,
 ) -> Any:
-    """Labels [N, n] as a table or an array; ``kinds`` are the types of a table's columns."""
+    """Labels [N, n] as a table or an array; ``kinds`` are the types of a table's columns, ``given`` is what the numbers
+    of all rows satisfy."""
     if space.layout != "table":
         return shaped(space, labels)
     return _tables.table_of(
         {
             kind.get("name", name): _tables.column_of(
-                space, i, labels[:, i : i + n], kind or None, seed=seed, numbers=numbers
+                space, i, labels[:, i : i + n], kind or None, seed=seed, numbers=numbers, given=given
             )
             for name, i, n in space.columns
             for kind in [(kinds or {}).get(name, {})]

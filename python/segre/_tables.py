@@ -205,9 +205,11 @@ def column_of(
     middle: bool = False,
     numbers: bool = True,
     answers: Sequence[str] | None = None,
+    given: _core.Condition | None = None,
 ) -> Any:
     """The values of a column whose variables, from this one on, have these labels [N, 1 or 2]: a categorical column,
-    numbers or dates; an array without pandas. ``answers``: the texts of its numbers where they are not empty."""
+    numbers or dates, which satisfy what is ``given``; an array without pandas. ``answers``: the texts of its numbers
+    where they are not empty."""
     unit = space._unit(variable)
     pandas = pandas_if_any()
     labels = parts[:, 0]
@@ -219,7 +221,7 @@ def column_of(
         codes[codes >= len(names)] = -1
         kind = kind if unit == "label" else None
         return _plain(_named(names, codes), kind) if pandas is None else _labelled(pandas, names, codes, kind)
-    known = space._texts(variable, np.maximum(parts, 0).astype(np.int64), seed, draw, middle)
+    known = space._texts(variable, np.maximum(parts, 0).astype(np.int64), seed, draw, middle, given)
     if answers is not None:
         known = [answer or text for answer, text in zip(answers, known, strict=True)]
     texts = [None if label < 0 or text == MISSING else text for label, text in zip(labels, known, strict=True)]

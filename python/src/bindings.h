@@ -7,6 +7,7 @@
 namespace segre::python {
 
 void bind_data(nanobind::module_& m);
+void bind_condition(nanobind::module_& m);
 void bind_run(nanobind::module_& m);
 void bind_oracle(nanobind::module_& m);
 void bind_nn(nanobind::module_& m);

@@ -17,6 +17,7 @@
 #include "segre/sources/relabel.h"
 #include "segre/sources/source_kinds.h"
 #include "segre/space/check_labels.h"
+#include "segre/tasks/condition.h"
 #include "segre/tasks/evaluate_run.h"
 #include "work.h"
 
@@ -87,16 +88,17 @@ std::string unit_of(const Space& space, int64_t variable) {
 }
 
 // The cells of a column from the labels [N, 1 or 2] of its variables; numbers are those that `segre` draws with this
-// seed.
+// seed and, if there is one, this condition.
 std::vector<std::string> texts(const Space& space, int64_t variable, const torch::Tensor& labels, uint64_t seed,
-                               int64_t draw, bool middle) {
+                               int64_t draw, bool middle, const Condition* given) {
   const BinValues values{.random = RandomStream(seed, Purpose::bin_values).part(draw)};
   const auto all = labels.to(torch::kCPU, torch::kInt64).contiguous();
   const Column column{"", variable, all.size(1)};
+  const GivenValues* within = given == nullptr ? nullptr : given->values().get();
   const auto* label = all.const_data_ptr<int64_t>();
   std::vector<std::string> found;
   for (int64_t row = 0; row < all.size(0); ++row, label += column.n_variables)
-    found.push_back(cell_text(space, column, label, middle ? kMiddle : values.within(space, row, variable)));
+    found.push_back(cell_text(space, column, label, middle ? kMiddle : values.within(space, row, variable), within));
   return found;
 }
 
@@ -248,7 +250,8 @@ void bind_data(nb::module_& m) {
           },
           "variable"_a)
       .def("_quantiles", &quantiles, "variable"_a, "p"_a, "at"_a)
-      .def("_texts", &texts, "variable"_a, "labels"_a, "seed"_a, "draw"_a = 0, "middle"_a = false)
+      .def("_texts", &texts, "variable"_a, "labels"_a, "seed"_a, "draw"_a = 0, "middle"_a = false,
+           "given"_a.none() = nb::none())
       .def("__str__", &Space::describe)
       .def("__repr__", [](const Space& space) { return "Space(" + space.describe() + ")"; });
 

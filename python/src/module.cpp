@@ -22,6 +22,7 @@ NB_MODULE(_core, m) {
   m.def("send_log_to_python", &segre::python::send_log_to_python, "redraws"_a);
   m.def("note", &segre::log_note, "text"_a);
   segre::python::bind_data(m);
+  segre::python::bind_condition(m);
   segre::python::bind_run(m);
   segre::python::bind_oracle(m);
   segre::python::bind_nn(m);

@@ -28,6 +28,7 @@
 #include "segre/runs/train_display.h"
 #include "segre/runs/train_run.h"
 #include "segre/sources/relabel.h"
+#include "segre/tasks/condition_cases.h"
 #include "segre/tasks/given.h"
 #include "segre/tasks/session.h"
 #include "segre/tasks/to_json.h"
@@ -111,10 +112,10 @@ SampleOptions sample_options(const Session& session, const Set& set) {
 }
 
 Sampled sample(const Session& session, int64_t count, uint64_t seed, const Set& set,
-               const std::optional<torch::Tensor>& given, bool numbers) {
+               const Condition* given, bool numbers) {
   SampleRequest request{
       .count = count, .sample = sample_options(session, set), .seed = seed, .given = {}, .numbers = numbers};
-  if (given) request.given = checked_labels(session.space(), *given, Unknowns::allow);
+  if (given != nullptr) request.given = *given;
   Job job;
   return session.sample(request, job.callbacks());
 }
@@ -131,6 +132,7 @@ struct ScoreRequest {
   uint64_t seed;
   std::optional<torch::Tensor> given;
   bool per_variable;
+  Condition condition;
 };
 
 ScoreOptions score_options(const ScoreRequest& asked) {
@@ -140,6 +142,7 @@ ScoreOptions score_options(const ScoreRequest& asked) {
                        .log_mean = asked.log_mean,
                        .seed = asked.seed,
                        .given = asked.given.value_or(torch::Tensor()),
+                       .condition = asked.condition,
                        .per_variable = asked.per_variable};
   if (asked.log_mean) options.trace.kind = TraceKind::exact;
   if (asked.order == "left-to-right") options.order = LabelOrder::left_to_right;
@@ -174,9 +177,13 @@ ItemsInMemory items_in(const Space& space, const DataSource& source, const std::
 // `draws` completions; 0: the best one, of `row` or else of each cell; -1: none, probabilities alone.
 Completed complete(const Session& session, const DataSource& source, int64_t draws, bool row, bool probabilities,
                    uint64_t seed, double noise, const std::optional<torch::Tensor>& given,
-                   const std::optional<torch::Tensor>& evidence, const Set& set) {
+                   const std::optional<torch::Tensor>& evidence, const Set& set, const Condition* condition) {
   const CompleteRequest request{
-      {.sample = sample_options(session, set), .seed = seed, .noise = noise, .given = given.value_or(torch::Tensor())},
+      {.sample = sample_options(session, set),
+       .seed = seed,
+       .noise = noise,
+       .given = given.value_or(torch::Tensor()),
+       .condition = condition == nullptr ? Condition() : *condition},
       {.draws = std::max<int64_t>(draws, 0),
        .best = row ? Best::row : Best::cells,
        .labels = draws >= 0,
@@ -196,10 +203,21 @@ std::vector<std::string> answers(const Completed& completed, int64_t variable) {
   return texts;
 }
 
-Predicted predict(const Session& session, const DataSource& source, const std::string& column, bool holes_as_trained) {
+Predicted predict(const Session& session, const DataSource& source, const std::string& column, bool holes_as_trained,
+                  const Condition* condition) {
   ItemsInMemory items = items_in(session.space(), source, std::nullopt);
   Job job;
-  return session.predict(items, {.column = column, .holes_as_trained = holes_as_trained}, job.callbacks());
+  PredictRequest request{.column = column, .holes_as_trained = holes_as_trained};
+  if (condition != nullptr) request.condition = *condition;
+  return session.predict(items, request, job.callbacks());
+}
+
+// log p of a condition, and the notes about it.
+std::pair<double, std::vector<std::string>> log_p_of(const Session& session, const Condition& condition) {
+  NoteCollector notes;
+  const auto sampler = session.sampler(session.sampling(), static_cast<uint64_t>(session.run().experiment.seed));
+  const auto report = report_condition(session.run(), condition, ask_of(*sampler), "given");
+  return {report ? report->log_p : 0.0, notes.take()};
 }
 
 std::vector<std::string> pairs_of(const OddRows& rows) {
@@ -376,16 +394,18 @@ void bind_run(nb::module_& m) {
           "score",
           [](const Session& session, const DataSource& source, std::string bound, std::optional<double> error,
              bool share, int64_t evaluations, bool each, bool log_mean, std::string order, uint64_t seed,
-             std::optional<torch::Tensor> given, bool per_variable) {
+             std::optional<torch::Tensor> given, bool per_variable, const Condition* condition) {
             return score(session, source,
                          {std::move(bound), error, share, evaluations, each, log_mean, std::move(order), seed,
-                          std::move(given), per_variable});
+                          std::move(given), per_variable, condition == nullptr ? Condition() : *condition});
           },
           "source"_a, "bound"_a, "error"_a.none(), "share"_a, "evaluations"_a, "each"_a, "log_mean"_a, "order"_a,
-          "seed"_a, "given"_a.none(), "per_variable"_a, nb::call_guard<Work>())
+          "seed"_a, "given"_a.none(), "per_variable"_a, "condition"_a.none() = nb::none(), nb::call_guard<Work>())
+      .def("log_p_of", &log_p_of, "condition"_a, nb::call_guard<Work>())
       .def("complete", &complete, "source"_a, "draws"_a, "row"_a, "probabilities"_a, "seed"_a, "noise"_a,
-           "given"_a.none(), "evidence"_a.none(), "set"_a, nb::call_guard<Work>())
-      .def("predict", &predict, "source"_a, "column"_a, "holes_as_trained"_a, nb::call_guard<Work>())
+           "given"_a.none(), "evidence"_a.none(), "set"_a, "condition"_a.none() = nb::none(), nb::call_guard<Work>())
+      .def("predict", &predict, "source"_a, "column"_a, "holes_as_trained"_a, "condition"_a.none() = nb::none(),
+           nb::call_guard<Work>())
       .def("outliers", &outliers, "source"_a, "data"_a.none(), "train"_a.none(), "error"_a, "times"_a, "calibration"_a,
            "seed"_a, nb::call_guard<Work>())
       .def(
@@ -399,13 +419,7 @@ void bind_run(nb::module_& m) {
           },
           "data"_a, "train"_a, "samples"_a, "data_table"_a.none(), "train_table"_a.none(), "samples_table"_a.none(),
           "count"_a, "items"_a, "seed"_a, "target"_a, "set"_a, nb::call_guard<Work>())
-      .def("variables", &variables, "names"_a, "option"_a)
-      .def(
-          "labels_named",
-          [](const Session& session, const std::vector<std::pair<std::string, std::string>>& pairs) {
-            return labels_named(session.space(), pairs, "given");
-          },
-          "pairs"_a);
+      .def("variables", &variables, "names"_a, "option"_a);
   m.def(
       "evaluate_samples",
       [](std::string data, std::string train, std::string samples, Table data_table, Table train_table,

@@ -7,10 +7,10 @@
 namespace segre {
 namespace {
 
-Samples draw_rows(const Sampler& sampler, const Rows& rows, const torch::Tensor& given) {
+Samples draw_rows(const Sampler& sampler, const Rows& rows, const GivenRows& given) {
   const auto first = static_cast<uint64_t>(rows.from);
-  if (!given.defined()) return sampler.draw(first, rows.count());
-  return sampler.complete({.labels = given.expand({rows.count(), -1})}, first, 0);
+  if (!given) return sampler.draw(first, rows.count());
+  return sampler.complete(given(rows.from, rows.count()), first, 0);
 }
 
 DrawTotals over_ranks(Ranks& ranks, const DrawTotals& own) {
@@ -28,7 +28,7 @@ void DrawTotals::add(const Samples& samples) {
 
 DrawTotals draw_samples(const Sampler& sampler, int64_t count,
                         const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                        const WorkCallbacks& callbacks, const torch::Tensor& given,
+                        const WorkCallbacks& callbacks, const GivenRows& given,
                         const std::shared_ptr<Ranks>& ranks) {
   constexpr int64_t kBlocks = 32;  // of each rank at a time, to keep all threads busy
   const int64_t block = sampler.rows_per_block();
@@ -47,7 +47,7 @@ DrawTotals draw_samples(const Sampler& sampler, int64_t count,
 
 DrawTotals draw_parts(const Sampler& sampler, int64_t count, int64_t blocks,
                       const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                      const WorkCallbacks& callbacks, const torch::Tensor& given, const std::shared_ptr<Ranks>& ranks) {
+                      const WorkCallbacks& callbacks, const GivenRows& given, const std::shared_ptr<Ranks>& ranks) {
   const int64_t part = blocks * sampler.rows_per_block();
   const int64_t round = part * ranks->size();  // a part of every rank
   DrawTotals totals;

@@ -16,12 +16,15 @@ struct DrawTotals {
   void add(const Samples& samples);
 };
 
-/// Draws samples 0 ... count - 1 in batches and passes each to use(labels [B, n], index of the first). With `given`
-/// [1, n], labels that are not kUnknown are given. Several ranks share each batch; all of them get the totals, rank 0
+/// What is known of samples first ... first + count - 1, a row each.
+using GivenRows = std::function<Known(int64_t first, int64_t count)>;
+
+/// Draws samples 0 ... count - 1 in batches and passes each to use(labels [B, n], index of the first), given what is
+/// known of them, if anything is. Several ranks share each batch; all of them get the totals, rank 0
 /// alone calls `use`.
 DrawTotals draw_samples(const Sampler& sampler, int64_t count,
                         const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                        const WorkCallbacks& callbacks = {}, const torch::Tensor& given = {},
+                        const WorkCallbacks& callbacks = {}, const GivenRows& given = {},
                         const std::shared_ptr<Ranks>& ranks = one_rank());
 
 /// Draws the same samples in parts of `blocks` times Sampler::rows_per_block() (the last may be shorter), each rank
@@ -29,7 +32,7 @@ DrawTotals draw_samples(const Sampler& sampler, int64_t count,
 /// the totals.
 DrawTotals draw_parts(const Sampler& sampler, int64_t count, int64_t blocks,
                       const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                      const WorkCallbacks& callbacks = {}, const torch::Tensor& given = {},
+                      const WorkCallbacks& callbacks = {}, const GivenRows& given = {},
                       const std::shared_ptr<Ranks>& ranks = one_rank());
 
 }  // namespace segre

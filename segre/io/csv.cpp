@@ -24,11 +24,16 @@ std::string csv_field(const std::string& text, char delimiter) {
   return quoted + "\"";
 }
 
-std::string cell_text(const Space& space, const Column& column, const int64_t* labels, std::optional<double> within) {
+std::string cell_text(const Space& space, const Column& column, const int64_t* labels, std::optional<double> within,
+                      const GivenValues* given) {
   const Bins* bins = space.bins(column.first);
   const bool is_value = bins != nullptr && labels[0] < bins->size() && (within || bins->are_levels);
   if (!is_value) return space.label_name(column.first, labels[0]);
-  return bins->draw({labels[0], column.n_variables == 2 ? labels[1] : 0}, within.value_or(kMiddle));
+  const Bins::Place place{labels[0], column.n_variables == 2 ? labels[1] : 0};
+  const double u = within.value_or(kMiddle);
+  if (given != nullptr)
+    if (const auto at = given->find(column.first); at != given->end()) return draw_given(*bins, place, at->second, u);
+  return bins->draw(place, u);
 }
 
 void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header,
@@ -55,7 +60,7 @@ void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor
       const bool is_number = bins != nullptr && label[i] < bins->size();
       if (is_number && (bins->are_levels || (values && !values->names_of_bins))) {
         const auto within = values ? std::optional(values->within(space, row, i)) : std::nullopt;
-        text += cell_text(space, columns[k], label + i, within);
+        text += cell_text(space, columns[k], label + i, within, values ? values->given.get() : nullptr);
       } else {
         text += names[k][label[i]];
       }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "segre/core/rng.h"
 #include "segre/core/utf8.h"
 #include "segre/space/space.h"
+#include "segre/space/value_set.h"
 
 namespace segre {
 
@@ -29,7 +31,8 @@ std::string csv_field(const std::string& text, char delimiter = ',');
 struct BinValues {
   RandomStream random;
   uint64_t first_item = 0;
-  bool names_of_bins = false;  ///< write the names of bins; levels are values all the same
+  bool names_of_bins = false;                  ///< write the names of bins; levels are values all the same
+  std::shared_ptr<const GivenValues> given{};  ///< values that all cells of a column have, or sets that they lie in
 
   /// Where in its interval the cell of this row is drawn, uniform on [0, 1): of the column whose first variable it is.
   double within(const Space& space, int64_t row, int64_t variable) const {
@@ -41,13 +44,15 @@ struct BinValues {
 /// The middle of an interval, see cell_text.
 inline constexpr double kMiddle = 0.5;
 
-/// The text of a cell from the labels of its column's variables: their name or, in a column of numbers or dates, a value
-/// that lies `within` [0, 1) of its interval. Without it, the name of a bin and the middle of a level.
-std::string cell_text(const Space& space, const Column& column, const int64_t* labels, std::optional<double> within);
+/// The text of a cell from the labels of its column's variables: their name or, in a column of numbers or dates, a
+/// value that lies `within` [0, 1) of its interval or, if something is `given` about the column, of what that leaves of
+/// the interval. Without it, the name of a bin and the middle of a level.
+std::string cell_text(const Space& space, const Column& column, const int64_t* labels, std::optional<double> within,
+                      const GivenValues* given = nullptr);
 
-/// Writes labels [B, n] int64 as rows of cells, after a header of the columns' names if `with_header`. Without `values`,
-/// bins are written by name and levels as the value in their middle. Missing values are written as in the data:
-/// Space::missing_text. InputError as in check_labels.
+/// Writes labels [B, n] int64 as rows of cells, after a header of the columns' names if `with_header`. Without
+/// `values`, bins are written by name and levels as the value in their middle. Missing values are written as in the
+/// data: Space::missing_text. InputError as in check_labels.
 void write_labels_csv(std::ostream& out, const Space& space, const torch::Tensor& labels, bool with_header,
                       const std::optional<BinValues>& values = std::nullopt);
 

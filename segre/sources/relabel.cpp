@@ -287,6 +287,7 @@ torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor
                       const PlaceOfRow& place) {
   check_same_shape(space, from, what);
   check_parts(from, labels);
+  // A label that several levels share has no name of its own by which it could be found.
   if (from.shares_contents_of(space)) return converted(labels, type_for(space, labels));
   return space.is(PartKind::columns) ? relabel_table(space, from, labels, what, place)
                                      : relabel_shared(space, from, labels, what, place);

@@ -9,8 +9,8 @@
 
 #include "segre/core/error.h"
 #include "segre/core/json_number.h"
+#include "segre/space/interval.h"
 #include "segre/space/moment.h"
-#include "segre/space/number_grid.h"
 #include "segre/space/number_pieces.h"
 
 namespace segre {
@@ -18,7 +18,6 @@ namespace {
 
 constexpr int64_t kMostDecimals = 15;    // digits that a float64 always preserves
 constexpr int64_t kMostShared = 4096;    // levels that share a label, as a checkpoint may have them
-constexpr double kMostSteps = 0x1p50;    // more values in a bin than a uniform number can distinguish
 constexpr size_t kLongestNumber = 1100;  // characters of a float64 written without an exponent
 
 const char* const kUnitNames[] = {"number", "day", "minute", "second"};
@@ -36,42 +35,6 @@ std::string number_text(double value, Form... form) {
   const std::string written(text.data(), end);
   const bool is_zero = written.find_first_not_of("-0.") == std::string::npos;
   return is_zero && written.starts_with('-') ? written.substr(1) : written;  // no -0.0
-}
-
-// Seconds in a unit of dates; 0 for numbers.
-int64_t resolution_of(Bins::Unit unit) {
-  switch (unit) {
-    case Bins::Unit::day:
-      return kSecondsPerDay;
-    case Bins::Unit::minute:
-      return 60;
-    case Bins::Unit::second:
-      return 1;
-    case Bins::Unit::number:
-      break;
-  }
-  return 0;
-}
-
-// An interval, without the values that have labels of their own.
-struct Interval {
-  double low, high;
-  bool has_high;
-  std::span<const double> without;
-  // How many values it holds on a grid of this step.
-  double count(double step) const {
-    return std::round((high - low) / step) + (has_high ? 1.0 : 0.0) - static_cast<double>(without.size());
-  }
-};
-
-Interval interval(const Bins& bins, int64_t k) {
-  const bool is_last = k + 1 == bins.n_intervals();
-  Interval found{bins.edges[k], bins.edges[k + 1], is_last, {}};
-  const auto first = std::lower_bound(bins.own.begin(), bins.own.end(), found.low);
-  auto last = std::lower_bound(first, bins.own.end(), found.high);
-  if (is_last && last != bins.own.end() && *last == found.high) ++last;
-  found.without = {first, last};
-  return found;
 }
 
 // The nearest of ascending values.
@@ -96,20 +59,6 @@ std::string value_text(const Bins& bins, double value, bool any_digits) {
 }
 
 }  // namespace
-
-double grid_step(const Bins& bins) {
-  if (bins.unit != Bins::Unit::number) return static_cast<double>(resolution_of(bins.unit));
-  if (bins.decimals == Bins::kAnyDecimals) return 0.0;
-  return static_cast<double>(bins.stride) * std::pow(10.0, -static_cast<double>(bins.decimals));
-}
-
-double nearest_on_grid(const Bins& bins, double value) {
-  const double step = grid_step(bins);
-  // A value of the data itself is on the grid, but rounding may not give it back to the last bit.
-  const bool is_own = std::binary_search(bins.own.begin(), bins.own.end(), value);
-  const double rounded = step > 0.0 && !is_own && !bins.are_points ? std::round(value / step) * step : value;
-  return std::clamp(rounded, bins.least(), bins.largest());
-}
 
 std::optional<double> parse_number(std::string_view text) {
   text = trimmed(text);
@@ -186,9 +135,9 @@ std::string Bins::range() const {
 
 std::string Bins::draw(Place place, double u) const {
   if (place.label >= n_shared()) return text_of(own[place.label - n_shared()]);
-  const auto [low, high, has_high, without] = interval(*this, number_of(place));
+  const auto [low, high, has_high, without] = interval_of(*this, number_of(place));
   if (are_points) return text_of(low);
-  const double step = grid_step(*this);
+  const double step = step_of(*this);
   const double count = step > 0.0 ? Interval{low, high, has_high, without}.count(step) : INFINITY;
   const bool is_counted = count < kMostSteps;
   double value = is_counted ? low + std::floor(u * count) * step : low * (1.0 - u) + high * u;
@@ -202,8 +151,8 @@ std::string Bins::draw(Place place, double u) const {
 
 double Bins::log_density(Place place) const {
   if (place.label >= n_shared() || are_points) return 0.0;
-  const Interval found = interval(*this, number_of(place));
-  const double step = grid_step(*this);
+  const Interval found = interval_of(*this, number_of(place));
+  const double step = step_of(*this);
   const double width = step > 0.0 ? found.count(step) * step : found.high - found.low;
   const double in_units = unit == Unit::number ? width : width / static_cast<double>(resolution_of(unit));
   return -std::log(in_units);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "segre/space/number_grid.h"
+#include "segre/space/interval.h"
 
 namespace segre {
 
@@ -12,7 +12,7 @@ NumberPieces::NumberPieces(const Bins& bins)
       least_(bins.least()),
       largest_(bins.largest()) {
   // A value on a grid stands for what is within half a step of it, and values with labels of their own are left out.
-  const double half = 0.5 * grid_step(bins);
+  const double half = 0.5 * step_of(bins);
   auto own = bins.own.begin();
   for (int64_t k = 0; k < bins.n_intervals(); ++k) {
     const double low = bins.edges[k];

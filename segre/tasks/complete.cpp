@@ -9,12 +9,14 @@
 #include "segre/io/csv.h"
 #include "segre/space/blocks.h"
 #include "segre/tasks/complete_items.h"
+#include "segre/tasks/condition_cases.h"
 #include "segre/tasks/given.h"
 #include "segre/tasks/table_stream.h"
 
 namespace segre {
 namespace {
 
+constexpr int64_t kMostCases = 16;  // of a condition that an item is split into
 constexpr double kRuledOut = -1e4;  // log-likelihood of an impossible label, finite so that products with 0 stay 0
 
 // The label of missing values of every variable, kUnknown without one: [n]. Undefined if no variable has one.
@@ -65,6 +67,9 @@ Completer::Completer(const LoadedRun& run, const CompleteOptions& options, std::
   if (!(options.noise >= 0.0 && options.noise < 1.0))
     fail_input("noise = ", options.noise, ": expected a probability from 0 to below 1");
   note_untold(run);
+  condition_ = report_condition(run, options_.condition, ask_of(*sampler_), "given");
+  is_given_ = torch::zeros({space().n_variables()}, torch::kBool);
+  for (int64_t i = 0; i < space().n_variables() && condition_; ++i) is_given_[i] = options_.condition.concerns(i);
 }
 
 Known Completer::known_of(const torch::Tensor& labels, const torch::Tensor& soft) const {
@@ -73,7 +78,7 @@ Known Completer::known_of(const torch::Tensor& labels, const torch::Tensor& soft
   Known known;
   known.labels = labels;
   if (options_.holes_as_trained && missing_.defined())
-    known.labels = torch::where(labels == kUnknown, missing_, labels);
+    known.labels = torch::where((labels == kUnknown).logical_and(is_given_.logical_not()), missing_, labels);
   if (options_.given.defined())
     known.labels = torch::where(options_.given, known.labels, torch::full({1}, kUnknown, torch::kInt64));
   std::vector<torch::Tensor> evidence;
@@ -89,19 +94,60 @@ Known Completer::known_of(const torch::Tensor& labels, const torch::Tensor& soft
 
 int64_t Completer::items_per_call() const { return 16 * sampler_->rows_per_block(); }
 
+// The cases of the condition for items number `first` and after it. InputError if one of them contradicts it.
+ConditionCases Completer::cases_of(const Known& known, uint64_t first) const {
+  auto cases = split_condition(space(), options_.condition, known, ask_of(*sampler_),
+                               {.most = kMostCases, .counts_labels = false});
+  for (int64_t k = 0; k < cases.n_items(); ++k)
+    if (cases.first[k + 1] == cases.first[k])
+      fail_input("item ", first + static_cast<uint64_t>(k) + 1,
+                 " contradicts what is given: ", options_.condition.text());
+  return cases;
+}
+
 torch::Tensor Completer::draw(const Known& known, uint64_t first, int64_t draw) const {
+  if (!options_.condition.empty()) return draws(known, first, draw, 1).select(1, 0);
   return sampler_->complete(known, first, draw).labels;
 }
 
 torch::Tensor Completer::draws(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const {
-  return sampler_->completions(known, first, from_draw, draws);
+  if (options_.condition.empty()) return sampler_->completions(known, first, from_draw, draws);
+  const ConditionCases cases = cases_of(known, first);
+  if (cases.log_p.size(0) == cases.n_items()) return sampler_->completions(cases.known, first, from_draw, draws);
+  std::vector<torch::Tensor> out;
+  for (int64_t draw = from_draw; draw < from_draw + draws; ++draw) {
+    const auto chosen = cases.draw(case_numbers(round_seed(options_.seed, draw)), first);
+    out.push_back(sampler_->complete(cases.known.select(chosen), first, draw).labels);
+  }
+  return torch::stack(out, 1);
 }
 
 bool Completer::sees_unknown(int64_t variable) const {
   return options_.noise > 0.0 && (!options_.given.defined() || options_.given[variable].item<bool>());
 }
 
+// The mixture of the marginals of all cases.
+torch::Tensor Completer::probabilities_by_cases(const Known& known, uint64_t first) const {
+  const int64_t block = rows_per_block();
+  const int64_t count = known.labels.size(0);
+  std::vector<torch::Tensor> out;
+  for (int64_t from = 0; from < count; from += block) {
+    const int64_t to = std::min(count, from + block);
+    const ConditionCases cases = cases_of(known.slice(from, to), first + static_cast<uint64_t>(from));
+    const auto p = with_corners(space(), {.labels = cases.known.labels}, sampler_->probabilities(cases.known, 0));
+    const auto total = cases.log_p_of_items();
+    auto mixed = torch::zeros({to - from, space().n_coordinates()}, torch::kFloat64);
+    for (int64_t k = 0; k < to - from; ++k) {
+      const auto weights = (cases.log_p.slice(0, cases.first[k], cases.first[k + 1]) - total[k]).exp().unsqueeze(1);
+      mixed[k] = (p.slice(0, cases.first[k], cases.first[k + 1]) * weights).sum(0);
+    }
+    out.push_back(mixed);
+  }
+  return out.empty() ? torch::empty({0, space().n_coordinates()}, torch::kFloat64) : torch::cat(out);
+}
+
 torch::Tensor Completer::probabilities(const Known& known, uint64_t first) const {
+  if (!options_.condition.empty()) return probabilities_by_cases(known, first);
   return with_corners(space(), {.labels = known.labels}, sampler_->probabilities(known, first));
 }
 
@@ -202,7 +248,7 @@ class TableWriter {
   std::string text_of(const Column& column, const int64_t* labels, int64_t row, int64_t draw) const {
     const BinValues values{.random = values_.part(draw)};
     const double u = outputs_.draws == 0 ? kMiddle : values.within(space_, row, column.first);
-    return cell_text(space_, column, labels, u);
+    return cell_text(space_, column, labels, u, completer_.given_values());
   }
 
   // The number that the best completion has, if it is one.

@@ -5,8 +5,11 @@
 #include "segre/core/work.h"
 #include "segre/data/source_name.h"
 #include "segre/runs/load_run.h"
+#include "segre/tasks/condition.h"
 
 namespace segre {
+
+struct ConditionCases;
 
 /// What completing takes from the data.
 struct CompleteOptions {
@@ -14,6 +17,7 @@ struct CompleteOptions {
   uint64_t seed = 1;
   double noise = 0.0;     ///< probability that a label in the data was replaced by one drawn uniformly from all
   torch::Tensor given{};  ///< [n] bool: only these variables are taken from the data; undefined: all
+  Condition condition{};  ///< what holds for all items besides
   /// Holes of variables taken from the data are what training read them as: the label of missing values, where a
   /// variable has one. Otherwise they are unknown, and filled in.
   bool holes_as_trained = false;
@@ -23,7 +27,7 @@ struct CompleteOptions {
 class Completer {
  public:
   /// InputError if the model does not accept known labels, or the options do not make sense. A note if it was not
-  /// trained with them.
+  /// trained with them, and those of report_condition.
   Completer(const LoadedRun& run, const CompleteOptions& options);
   /// The same with the sampler that these options need, which others may use at the same time.
   Completer(const LoadedRun& run, const CompleteOptions& options, std::shared_ptr<const Sampler> sampler);
@@ -34,7 +38,8 @@ class Completer {
   /// Draw number `draw` of items first, first + 1, ...: [B, n] int64. An item's completion depends on what is known of
   /// it, its number, the seed and the draw alone.
   torch::Tensor draw(const Known& known, uint64_t first, int64_t draw) const;
-  /// Several draws: [B, draws, n] int64. Draws of few items share the work of one.
+  /// Several draws: [B, draws, n] int64. Draws of few items share the work of one, if the condition states single
+  /// labels.
   torch::Tensor draws(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const;
   /// Whether a label in the data carries information on a variable that is unknown, as one with noise does.
   bool sees_unknown(int64_t variable) const;
@@ -43,6 +48,10 @@ class Completer {
   /// The most likely label of every marginal: [B, n] int64.
   torch::Tensor best(const torch::Tensor& probabilities) const;
   const Space& space() const { return sampler_->space(); }
+  /// How likely the options' condition is, if they state one.
+  const std::optional<ConditionReport>& condition() const { return condition_; }
+  /// What it states about values; nullptr for nothing.
+  const GivenValues* given_values() const { return options_.condition.values().get(); }
   /// How many items to pass at once to keep all threads, or the GPU, busy: whole blocks of rows_per_block().
   int64_t items_per_call() const;
   int64_t rows_per_block() const { return sampler_->rows_per_block(); }
@@ -50,9 +59,14 @@ class Completer {
   const std::shared_ptr<Ranks>& ranks() const { return ranks_; }
 
  private:
+  ConditionCases cases_of(const Known& known, uint64_t first) const;
+  torch::Tensor probabilities_by_cases(const Known& known, uint64_t first) const;
+
   CompleteOptions options_;
   std::shared_ptr<Ranks> ranks_;
   std::shared_ptr<const Sampler> sampler_;
+  std::optional<ConditionReport> condition_;
+  torch::Tensor is_given_;  // [n] bool: what the condition states something about, whose holes are unknown
   torch::Tensor missing_;  // [n] int64: the label of missing values or kUnknown; undefined: no variable has one
 };
 

@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 
 #include "segre/core/error.h"
 #include "segre/core/log.h"
 #include "segre/core/text.h"
 #include "segre/core/utf8.h"
-#include "segre/data/label_dictionary.h"
-#include "segre/data/label_finder.h"
-#include "segre/io/csv.h"
 #include "segre/io/npy.h"
 #include "segre/io/png.h"
-#include "segre/sources/relabel.h"
 
 namespace segre {
 namespace {
@@ -75,37 +70,9 @@ torch::Tensor read_mask(const Space& space, const std::string& file, const std::
     std::copy(image.values.begin(), image.values.end(), values.data_ptr<int64_t>());
   }
   if (values.sizes().vec() != space.item_shape())
-    fail_input(option, " ", file, ": has shape ", values.sizes(), ", an item has ", at::IntArrayRef(space.item_shape()));
+    fail_input(option, " ", file, ": has shape ", values.sizes(), ", an item has ",
+               at::IntArrayRef(space.item_shape()));
   return (values != 0).flatten();
-}
-
-// The pieces between commas. A piece, or what follows its equals sign, may be quoted as in CSV: "a, b",c. Outside
-// quotes %2C is a comma, as in the name of a source.
-std::vector<std::string> split_list(const std::string& text, const std::string& option) {
-  std::vector<std::string> pieces(1);
-  bool quoted = false;
-  for (size_t at = 0; at < text.size(); ++at) {
-    std::string& piece = pieces.back();
-    const char before = at > 0 ? text[at - 1] : ',';
-    if (!quoted && text[at] == '"' && (before == ',' || before == '=')) {
-      quoted = true;
-    } else if (quoted && text[at] == '"') {
-      if (at + 1 < text.size() && text[at + 1] == '"') {
-        piece += text[at++];
-      } else {
-        quoted = false;
-      }
-    } else if (!quoted && text[at] == ',') {
-      pieces.emplace_back();
-    } else if (!quoted && (text.compare(at, 3, "%2C") == 0 || text.compare(at, 3, "%2c") == 0)) {
-      piece += ',';
-      at += 2;
-    } else {
-      piece += text[at];
-    }
-  }
-  if (quoted) fail_input(option, " ", printable(text), ": a quote is never closed");
-  return pieces;
 }
 
 // "7" or "5-9", positions counted from 1; false if the word is not of this form.
@@ -127,13 +94,44 @@ bool add_positions(torch::Tensor& given, const std::string& word, const std::str
   return true;
 }
 
-// The name of a source for a word that may be a bare file.
-std::string source_name(const std::string& text) {
-  if (text.ends_with(".csv") || text.ends_with(".csv.gz")) return std::filesystem::exists(text) ? "csv:" + text : text;
-  return text.ends_with(".npy") && std::filesystem::exists(text) ? "npy:" + text : text;
+}  // namespace
+
+std::optional<Column> find_column(const Space& space, const std::string& name) {
+  const Named named(space);
+  const Column* found = named.find(name);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
-}  // namespace
+Column column_named(const Space& space, const std::string& name, const std::string& option) {
+  return Named(space).require(name, option);
+}
+
+std::vector<std::string> split_list(const std::string& text, const std::string& option) {
+  std::vector<std::string> pieces(1);
+  bool quoted = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    std::string& piece = pieces.back();
+    const char before = at > 0 ? text[at - 1] : ',';
+    if (!quoted && text[at] == '"' && (before == ',' || before == '=' || before == '|')) {
+      quoted = true;
+    } else if (quoted && text[at] == '"') {
+      if (at + 1 < text.size() && text[at + 1] == '"') {
+        piece += text[at++];
+      } else {
+        quoted = false;
+      }
+    } else if (!quoted && text[at] == ',') {
+      pieces.emplace_back();
+    } else if (!quoted && (text.compare(at, 3, "%2C") == 0 || text.compare(at, 3, "%2c") == 0)) {
+      piece += ',';
+      at += 2;
+    } else {
+      piece += text[at];
+    }
+  }
+  if (quoted) fail_input(option, " ", printable(text), ": a quote is never closed");
+  return pieces;
+}
 
 torch::Tensor parse_variables(const Space& space, const std::string& text, const std::string& option) {
   const Named named(space);
@@ -150,37 +148,6 @@ torch::Tensor parse_variables(const Space& space, const std::string& text, const
     if (!by_number) mark(given, named.require(word, option));
   }
   return given;
-}
-
-torch::Tensor parse_labels(const Space& space, const std::string& text, const std::string& option) {
-  // A source has a colon or a question mark before its first equals sign, if any.
-  const bool is_pairs = text.find('=') != std::string::npos && text.find_first_of(":?") > text.find('=');
-  if (!is_pairs) return open_source_for(space, source_name(text), option + " " + text, Unknowns::allow)->rows(0, 1);
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (const std::string& word : split_list(text, option)) {
-    const size_t sign = word.find('=');
-    if (sign == std::string::npos) fail_input(option, " ", text, ": '", printable(word), "' is not NAME=LABEL");
-    pairs.emplace_back(word.substr(0, sign), word.substr(sign + 1));
-  }
-  return labels_named(space, pairs, option);
-}
-
-torch::Tensor labels_named(const Space& space, const std::vector<std::pair<std::string, std::string>>& pairs,
-                           const std::string& option) {
-  auto labels = torch::full({1, space.n_variables()}, kUnknown, torch::kInt64);
-  const Named named(space);
-  for (const auto& [name, text] : pairs) {
-    const Column& column = named.require(name, option);
-    const Bins::Place place = LabelFinder(space, column.first).place(text);
-    if (place.label < 0)
-      fail_input(option, " ", printable(name + "=" + text), ": ", printable(name), " has the labels ",
-                 list_labels(label_names(space, column.first)));
-    if (labels[0][column.first].item<int64_t>() != kUnknown)
-      fail_input(option, " ", printable(name + "=" + text), ": ", printable(name), " is stated twice");
-    labels[0][column.first] = place.label;
-    if (column.n_variables == 2) labels[0][column.first + 1] = place.within;
-  }
-  return labels;
 }
 
 void note_untold(const LoadedRun& run) {

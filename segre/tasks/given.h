@@ -1,5 +1,7 @@
 #pragma once  // internal
 
+#include <optional>
+
 #include "segre/runs/load_run.h"
 
 namespace segre {
@@ -10,14 +12,13 @@ namespace segre {
 /// meant. `option` starts messages.
 torch::Tensor parse_variables(const Space& space, const std::string& text, const std::string& option);
 
-/// Labels that a user states, [1, n] int64 with kUnknown for the others: "colour=red,size=m", with commas within names
-/// and labels as above, or the first item of a source (a SOURCE, FILE.csv or FILE.npy) whose missing values are not
-/// stated.
-torch::Tensor parse_labels(const Space& space, const std::string& text, const std::string& option);
+/// The column or variable with this name. The second throws InputError, starting with `option`, if there is none.
+std::optional<Column> find_column(const Space& space, const std::string& name);
+Column column_named(const Space& space, const std::string& name, const std::string& option);
 
-/// The same from pairs of a variable's name and a label's.
-torch::Tensor labels_named(const Space& space, const std::vector<std::pair<std::string, std::string>>& pairs,
-                           const std::string& option);
+/// The pieces between commas. A piece, or what follows its equals sign or a bar, may be quoted as in CSV: "a, b",c.
+/// Outside quotes %2C is a comma, as in the name of a source.
+std::vector<std::string> split_list(const std::string& text, const std::string& option);
 
 /// Notes once that a model was not trained with known labels, if so.
 void note_untold(const LoadedRun& run);

@@ -7,7 +7,7 @@
 
 #include "segre/space/bins.h"
 #include "segre/space/blocks.h"
-#include "segre/space/number_grid.h"
+#include "segre/space/interval.h"
 #include "segre/space/number_pieces.h"
 
 namespace segre {

@@ -197,8 +197,12 @@ int64_t predicted_variable(const Space& space, const PredictRequest& request) {
 }
 
 CompleteOptions options_of(const PredictRequest& request, const Space& space, const SampleOptions& sample) {
+  if (request.condition.concerns(predicted_variable(space, request)))
+    fail_input("given ", request.condition.text(), ": states something about ", request.column,
+               ", the column to predict");
   return {.sample = sample,
           .given = parse_variables(space, request.column, request.called).logical_not(),
+          .condition = request.condition,
           .holes_as_trained = request.holes_as_trained};
 }
 

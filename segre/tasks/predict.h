@@ -42,6 +42,7 @@ struct PredictRequest {
   /// Holes in the other columns are what training read them as, where it had holes: a label, which may tell something.
   /// Otherwise they are unknown.
   bool holes_as_trained = true;
+  Condition condition{};          ///< what holds for all rows besides; not about the column itself
   std::string called = "column";  ///< the user's option for `column`, for messages
 };
 
@@ -70,6 +71,7 @@ struct Predicted {
   int64_t variable;                  ///< the one predicted
   PredictedItems items;              ///< all of them; of several ranks rank 0 alone has them
   PredictionQuality quality;         ///< of those whose truth is known
+  std::optional<ConditionReport> condition{};  ///< of the request, if it states one
   std::vector<std::string> notes{};  ///< what the caller should know about the request, each once
 };
 

@@ -153,6 +153,7 @@ Json nested(const std::vector<int64_t>& shape, size_t axis, const int64_t*& labe
 Json table_rows(const Space& space, const torch::Tensor& labels, const std::optional<BinValues>& values) {
   const auto all = labels.contiguous();
   const auto columns = space.columns();
+  const GivenValues* given = values ? values->given.get() : nullptr;
   Json rows = Json::array();
   for (int64_t k = 0; k < all.size(0); ++k) {
     const auto* row_labels = all[k].const_data_ptr<int64_t>();
@@ -164,7 +165,7 @@ Json table_rows(const Space& space, const torch::Tensor& labels, const std::opti
       const bool is_named = space.bins(i) == nullptr || !is_value(space, column, values);
       const auto within = values ? std::optional(values->within(space, k, i)) : std::nullopt;
       cell = is_named ? Json(space.label_name(i, row_labels[i]))
-                      : cell_of(space, i, cell_text(space, column, row_labels + i, within));
+                      : cell_of(space, i, cell_text(space, column, row_labels + i, within, given));
     }
     rows.push_back(std::move(row));
   }

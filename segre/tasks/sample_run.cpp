@@ -9,9 +9,9 @@ namespace segre {
 
 SampleRunResult sample_run(const LoadedRun& run, const Sampler& sampler, int64_t count,
                            const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                           const WorkCallbacks& callbacks, const torch::Tensor& given) {
-  if (given.defined()) note_untold(run);
-  const auto known = given.defined() ? nullptr : known_joint(run);
+                           const WorkCallbacks& callbacks, const GivenRows& given) {
+  if (given) note_untold(run);
+  const auto known = given ? nullptr : known_joint(run);
   std::optional<LabelingCounts> counts;
   if (known) counts.emplace(run.model.space());
   const double start = now_seconds();
@@ -30,8 +30,8 @@ SampleRunResult sample_run(const LoadedRun& run, const Sampler& sampler, int64_t
 
 SampleRunResult sample_parts(const LoadedRun& run, const Sampler& sampler, int64_t count, int64_t blocks,
                              const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                             const WorkCallbacks& callbacks, const torch::Tensor& given) {
-  if (given.defined()) note_untold(run);
+                             const WorkCallbacks& callbacks, const GivenRows& given) {
+  if (given) note_untold(run);
   const double start = now_seconds();
   const DrawTotals totals = draw_parts(sampler, count, blocks, use, callbacks, given, run.ranks);
   return {.totals = totals, .t1 = sampler.t1(), .seconds = now_seconds() - start};

@@ -5,10 +5,12 @@
 #include <numeric>
 
 #include "segre/core/error.h"
+#include "segre/core/log.h"
 #include "segre/eval/total_variation.h"
 #include "segre/flow/draw.h"
 #include "segre/io/csv.h"
 #include "segre/space/densities.h"
+#include "segre/tasks/condition_cases.h"
 #include "segre/tasks/given.h"
 
 namespace segre {
@@ -73,6 +75,16 @@ bool add_densities(const Space& space, const torch::Tensor& labels, const torch:
   scores.log_p = scores.log_p + densities.sum(1);
   if (scores.cells.defined()) scores.cells = scores.cells + densities;
   return any;
+}
+
+// The scores of some items, numbered by `rows` [R].
+ItemScores select_scores(const ItemScores& scores, const torch::Tensor& rows) {
+  const auto maybe = [&](const torch::Tensor& x, int64_t axis) { return x.defined() ? x.index_select(axis, rows) : x; };
+  return {.log_p = scores.log_p.index_select(0, rows),
+          .std_error = scores.std_error.index_select(0, rows),
+          .integration = maybe(scores.integration, 0),
+          .shared = maybe(scores.shared, 1),
+          .cells = maybe(scores.cells, 0)};
 }
 
 int64_t number_of(int64_t item, const std::vector<int64_t>& file_rows) {
@@ -175,7 +187,8 @@ struct Scorer::Estimator {
 
   static Estimator of(const ScoreOptions& asked, const LoadedRun& run) {
     const Flow flow = flow_of(run.model);
-    if (asked.given.defined() && (asked.method == ScoreMethod::ball || asked.method == ScoreMethod::direct))
+    if ((asked.given.defined() || !asked.condition.empty()) &&
+        (asked.method == ScoreMethod::ball || asked.method == ScoreMethod::direct))
       fail_input("conditional likelihoods are bounded by free, path and order only");
     if (asked.per_variable && asked.method != ScoreMethod::free && asked.method != ScoreMethod::order)
       fail_input("only the bounds free and order are sums over variables");
@@ -188,10 +201,54 @@ struct Scorer::Estimator {
 Scorer::Scorer(const LoadedRun& run, const ScoreOptions& options)
     : run_(run), options_(options), estimator_(std::make_shared<Estimator>(Estimator::of(options, run))) {
   if (!options.error && options.evaluations < 1) fail_input("scoring needs an error or a number of evaluations");
+  if (options.condition.empty()) return;
+  for (int64_t i = 0; options.given.defined() && i < run.model.space().n_variables(); ++i)
+    if (options.given[i].item<bool>() && options.condition.concerns(i))
+      fail_input("given ", options.condition.text(), ": ", run.model.space().column_of(i).name, " is stated twice");
+  sampler_ = std::make_shared<Sampler>(run.model, run.experiment.sample, options.seed);
+  condition_ = report_condition(run, options.condition, ask_of(*sampler_), "given");
+}
+
+// log P(condition | labels [N, n]), where kUnknown is not known: [N] float64.
+torch::Tensor Scorer::log_p_of_condition(const torch::Tensor& labels) const {
+  std::vector<torch::Tensor> out;
+  for (const auto& rows : labels.split(sampler_->rows_per_block()))
+    out.push_back(
+        split_condition(run_.model.space(), options_.condition, {.labels = rows}, ask_of(*sampler_)).log_p_of_items());
+  return torch::cat(out);
+}
+
+// log p(item | condition, given) = log p(item | given) + log P(condition | item) - log P(condition | given), where the
+// second is 0 for an item that satisfies the condition and has all its columns.
+void Scorer::apply_condition(ScoredData& scored) const {
+  if (options_.condition.empty()) return;
+  const auto& [labels, counts, place] = scored.distinct;
+  const auto nothing = torch::full({1, labels.size(1)}, kUnknown, torch::kInt64);
+  const auto known = options_.given.defined() ? torch::where(options_.given, labels, nothing) : nothing;
+  const double density = stated_density(scored.space, options_.condition).log;
+  const auto added = log_p_of_condition(labels) - log_p_of_condition(known) - density;
+  ItemScores& items = scored.scores.items;
+  items.log_p = items.log_p + added;
+  for (int64_t i = 0; items.cells.defined(); ++i)
+    if (options_.condition.concerns(i)) {
+      items.cells.select(1, i).add_(added);
+      break;
+    }
+  const auto inside = items.log_p.isfinite().nonzero().squeeze(1);
+  const auto n_outside =
+      scored.distinct.counts.sum().item<int64_t>() - counts.index_select(0, inside).sum().item<int64_t>();
+  if (inside.size(0) == 0) fail_input("given ", options_.condition.text(), ": no item satisfies this");
+  if (n_outside > 0)
+    note(n_outside, " items do not satisfy ", options_.condition.text(),
+         ": their log p is -inf; averages are over the others");
+  scored.summary = summarise(select_scores(items, inside), scored.space, counts.index_select(0, inside));
+  scored.scores.meaning += concat(", given ", options_.condition.text());
+  scored.condition = condition_;
 }
 
 Scores Scorer::score(const DistinctItems& items, bool each, const WorkCallbacks& callbacks) const {
-  const bool conditional = options_.given.defined() || options_.method == ScoreMethod::order;
+  const bool conditional =
+      options_.given.defined() || !options_.condition.empty() || options_.method == ScoreMethod::order;
   if (conditional) note_untold(run_);
   const auto refinement = estimator_->start(items.labels);
   const auto on_progress = callbacks.for_work("scoring");
@@ -222,6 +279,7 @@ ScoredData Scorer::operator()(const torch::Tensor& labels, const WorkCallbacks& 
     out.summary = summarise(out.scores.items, run_.model.space(), out.distinct.counts);
     out.scores.meaning += kOfDensity;
   }
+  apply_condition(out);
   out.summary.n_variables = mean_scored(out.space, labels, options_.given);
   return out;
 }

@@ -6,6 +6,7 @@
 #include "segre/likelihood/refine.h"
 #include "segre/likelihood/scores.h"
 #include "segre/runs/load_run.h"
+#include "segre/tasks/condition.h"
 
 namespace segre {
 
@@ -45,6 +46,7 @@ struct ScoreOptions {
   uint64_t seed = 1;        ///< a score depends only on the seed and the item
   LabelOrder order = LabelOrder::any;  ///< in which labels are filled in (order)
   torch::Tensor given{};               ///< [n] bool: score the other variables given these (free, path, order)
+  Condition condition{};               ///< and given that this holds for all items (the same)
   bool per_variable = false;           ///< also what each variable contributes: ItemScores::cells (free, order)
 };
 
@@ -70,6 +72,7 @@ struct ScoredData {
   Scores scores;                     ///< of the distinct labelings
   ScoreSummary summary;              ///< of all items
   std::vector<int64_t> file_rows{};  ///< DataSource::file_row of each item, if they are numbered by it; else 0, 1, ...
+  std::optional<ConditionReport> condition{};  ///< of the request, if it states one
   std::vector<std::string> notes{};  ///< what the caller should know about the request, each once
 
   /// The scores of all items in order.
@@ -95,8 +98,9 @@ class Scorer {
   /// InputError if the options do not make sense for this model.
   Scorer(const LoadedRun& run, const ScoreOptions& options);
 
-  /// Scores labels [N, n]; kUnknown leaves a variable out (free, path, order). Equal items are scored once. Error if a
-  /// bound is impossible, that is above 0 by more than its errors.
+  /// Scores labels [N, n]; kUnknown leaves a variable out (free, path, order). Equal items are scored once. Given a
+  /// condition, items that do not satisfy it have a log p of -infinity and do not count in the summary. Error if a
+  /// bound is impossible, that is above 0 by more than its errors; InputError if no item satisfies the condition.
   ScoredData operator()(const torch::Tensor& labels, const WorkCallbacks& callbacks = {}) const;
 
   /// Scores every labeling of the space and draws n_samples to compare with. InputError if there are more than 65,536.
@@ -106,10 +110,14 @@ class Scorer {
   struct Estimator;
   Scores score(const DistinctItems& items, bool each, const WorkCallbacks& callbacks) const;
   torch::Tensor frequencies(const torch::Tensor& labels, int64_t n_samples, const WorkCallbacks& callbacks) const;
+  torch::Tensor log_p_of_condition(const torch::Tensor& labels) const;
+  void apply_condition(ScoredData& scored) const;
 
   LoadedRun run_;
   ScoreOptions options_;
   std::shared_ptr<const Estimator> estimator_;
+  std::shared_ptr<const Sampler> sampler_;     // whose marginals give the probability of a condition, if there is one
+  std::optional<ConditionReport> condition_;
 };
 
 /// item, then one column per variable: the nats of each cell, -log p, 0 for those given or left out. Items are numbered

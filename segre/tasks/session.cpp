@@ -7,6 +7,7 @@
 
 #include "segre/core/log.h"
 #include "segre/core/tuning.h"
+#include "segre/tasks/condition_cases.h"
 
 namespace segre {
 namespace {
@@ -31,12 +32,13 @@ auto key_of(const SampleOptions& options, uint64_t seed) {
 
 auto key_of(const ScoreOptions& options) {
   const auto& [method, error, each, evaluations, control, trace, log_mean, panels, mass, matched, t1, seed, order,
-               given, per_variable] = options;
+               given, condition, per_variable] = options;
   const auto& [trace_kind, stride, probes] = trace;
   const auto& [share, each_ball] = mass;
   const auto goal = error ? std::optional(std::pair(error->nats, error->share)) : std::nullopt;
   return std::tuple(method, goal, each, evaluations, control, std::tuple(trace_kind, stride, probes), log_mean, panels,
-                    std::pair(share, each_ball), matched, t1, seed, order, key_of(given), per_variable);
+                    std::pair(share, each_ball), matched, t1, seed, order, key_of(given), condition.key(),
+                    per_variable);
 }
 
 template <class T>
@@ -133,7 +135,9 @@ Sampled Session::sample(const SampleRequest& request, const WorkCallbacks& callb
     out.labels.slice(0, first, first + labels.size(0)).copy_(labels);
   };
   const auto sampler = this->sampler(request.sample, request.seed);
-  out.cost = sample_run(run_, *sampler, request.count, use, callbacks, request.given);
+  out.condition = report_condition(run_, request.given, ask_of(*sampler), "given");
+  const GivenRows given = rows_given(request.given, sampler, request.seed);
+  out.cost = sample_run(run_, *sampler, request.count, use, callbacks, given);
   out.notes = scope.notes.take();
   return out;
 }
@@ -152,6 +156,7 @@ Completed Session::complete(ItemStream& items, const CompleteRequest& request, c
       },
       callbacks);
   out.items = joined(batches);
+  out.condition = completer->condition();
   out.notes = scope.notes.take();
   return out;
 }
@@ -170,6 +175,7 @@ Predicted Session::predict(ItemStream& items, const PredictRequest& request, con
     numbers.push_back(batch.numbers);
     true_numbers.push_back(batch.true_numbers);
   };
+  out.condition = completer->condition();
   out.quality = predict_items(*completer, out.variable, items, use, callbacks);
   if (!best.empty()) {
     out.items.probabilities = torch::cat(probabilities);

@@ -43,6 +43,16 @@ Json of_columns(const Space& space, const torch::Tensor& values) {
   return cells;
 }
 
+// Adds how likely the condition of a request is, if it states one.
+Json with_condition(Json json, const std::optional<ConditionReport>& condition) {
+  if (!condition) return json;
+  json["condition"] = {{"text", condition->text},
+                       {"log_p", condition->log_p},
+                       {"is_density", condition->is_density},
+                       {"expected_rows", condition->expected_rows}};
+  return json;
+}
+
 // The completions of one item of a table; those of other items are the labels' own.
 class CompletedTable {
  public:
@@ -89,7 +99,7 @@ class CompletedTable {
   Json drawn(int64_t item, int64_t draw, const Column& column, const int64_t* label) const {
     const BinValues values{.random = values_.part(draw)};
     const double u = result_.request.wanted.draws == 0 ? kMiddle : values.within(space_, item, column.first);
-    const std::string text = cell_text(space_, column, label, u);
+    const std::string text = cell_text(space_, column, label, u, result_.request.options.condition.values().get());
     const Bins* bins = space_.bins(column.first);
     return bins == nullptr || *label >= bins->size() ? Json(text) : cell_of(space_, column.first, text);
   }
@@ -221,7 +231,9 @@ Json odd_row(const OddRows& rows, int64_t rank, int64_t item) {
 Json to_json(const Sampled& result) {
   const SampleRequest& request = result.request;
   const auto count = static_cast<double>(request.count);
-  const BinValues values{.random = RandomStream(request.seed, Purpose::bin_values), .names_of_bins = !request.numbers};
+  const BinValues values{.random = RandomStream(request.seed, Purpose::bin_values),
+                         .names_of_bins = !request.numbers,
+                         .given = request.given.values()};
   Json json{{"count", request.count},
             {"seed", request.seed},
             {"sampler", request.sample.sampler},
@@ -233,7 +245,7 @@ Json to_json(const Sampled& result) {
     json["total_variation"] = {{"value", known->value}, {"exact_samples", known->floor}};
   json["samples"] = rows_of(result.space, result.labels, values);
   json["notes"] = result.notes;
-  return json;
+  return with_condition(std::move(json), result.condition);
 }
 
 Json to_json(const Completed& result) {
@@ -258,7 +270,7 @@ Json to_json(const Completed& result) {
   json["seed"] = result.request.options.seed;
   json["rows"] = std::move(rows);
   json["notes"] = result.notes;
-  return json;
+  return with_condition(std::move(json), result.condition);
 }
 
 namespace {
@@ -292,8 +304,9 @@ Json of_numbers(const Predicted& result) {
 
 }  // namespace
 
-Json to_json(const Predicted& result) {
-  if (result.items.numbers.defined()) return of_numbers(result);
+namespace {
+
+Json of_labels(const Predicted& result) {
   const Space& space = result.space;
   const PredictedItems& items = result.items;
   const auto& [file_rows, probabilities, best, truth] =
@@ -324,6 +337,12 @@ Json to_json(const Predicted& result) {
       {"column", space.variable_name(result.variable)}, {"rows", rows}, {"quality", quality}, {"notes", result.notes}};
 }
 
+}  // namespace
+
+Json to_json(const Predicted& result) {
+  return with_condition(result.items.numbers.defined() ? of_numbers(result) : of_labels(result), result.condition);
+}
+
 Json to_json(const ScoredData& result) {
   const ItemScores all = result.all();
   const auto error = total_error(all);
@@ -339,7 +358,7 @@ Json to_json(const ScoredData& result) {
   json["mean"] = of(result.summary);
   json["items"] = std::move(items);
   json["notes"] = result.notes;
-  return json;
+  return with_condition(std::move(json), result.condition);
 }
 
 Json to_json(const ScoredSpace& result) {

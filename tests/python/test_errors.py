@@ -112,7 +112,7 @@ QUESTIONS = {
     "too few numbers given": (lambda m: m.sample(1, given=[0]), ["[items, 2]"]),
     "a number given that is no label": (lambda m: m.sample(1, given=[7, -1]), ["7", "0 to 1"]),
     "fractions given": (lambda m: m.sample(1, given=[0.5, -1]), ["given", "integers"]),
-    "a text given": (lambda m: m.sample(1, given="a=x"), ["given", "a=x"]),
+    "a text given": (lambda m: m.sample(1, given="a=z"), ["given", "a=z", "x, y"]),
     "an unknown bound": (lambda m: m.log_prob(GOOD, bound="best"), ["bound", "best", "free"]),
     "an order of another bound": (lambda m: m.log_prob(GOOD, order="random"), ["order"]),
     "an unknown order": (lambda m: m.log_prob(GOOD, bound="order", order="up"), ["order", "up", "left-to-right"]),

@@ -111,7 +111,9 @@ Drawn draw(const LoadedRun& run, int64_t count, const torch::Tensor& given = {})
     all.push_back(labels);
   };
   const Sampler sampler(run.model, run.experiment.sample, 5);
-  const auto result = sample_run(run, sampler, count, use, {}, given);
+  GivenRows rows;
+  if (given.defined()) rows = [given](int64_t, int64_t n) { return Known{.labels = given.expand({n, -1})}; };
+  const auto result = sample_run(run, sampler, count, use, {}, rows);
   return {all.empty() ? torch::Tensor() : torch::cat(all), result};
 }
 

@@ -1,5 +1,6 @@
 #include "segre/tasks/given.h"
 
+#include "segre/tasks/condition.h"
 #include "tests/support/messages.h"
 #include "tests/support/reference.h"
 
@@ -16,7 +17,9 @@ Space table() {
       {{"colour", 3, {"red", "dark, red", "b\"w"}}, {"size, cm", 2, {"1=2", "3"}}, {"c", 2, {"x", "y"}}});
 }
 
-std::vector<int64_t> labels(const std::string& text) { return test::labels_of(parse_labels(table(), text, "--given")); }
+std::vector<int64_t> labels(const std::string& text) {
+  return test::labels_of(parse_condition(table(), text, "--given").labels());
+}
 std::vector<int64_t> variables(const std::string& text) {
   return test::labels_of(parse_variables(table(), text, "--only").nonzero().flatten());
 }

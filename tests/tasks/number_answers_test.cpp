@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "segre/space/number_grid.h"
+#include "segre/space/interval.h"
 #include "tests/support/messages.h"
 #include "tests/tasks/known_tree.h"
 
