@@ -477,7 +477,8 @@ class Model:
                 else:
                     parts = labels[:, draw, i : i + n]
                     answers = done.answers(i) if best else None
-                    values = _tables.column_of(self.space, i, parts, self._kinds_of(name), seed, draw, best, answers=answers)
+                    kind = self._kinds_of(name)
+                    values = _tables.column_of(self.space, i, parts, kind, seed, draw, best, answers=answers)
                 columns[name] = _tables.filled(data, name, values, changed[:, draw, i])
             drawn.append(_tables.with_columns(data, columns))
         if n_draws == 1:
