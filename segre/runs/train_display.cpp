@@ -1,5 +1,6 @@
 #include "segre/runs/train_display.h"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -7,6 +8,7 @@
 #include "segre/core/error.h"
 #include "segre/core/log.h"
 #include "segre/core/text.h"
+#include "segre/space/densities.h"
 
 namespace segre {
 namespace {
@@ -18,12 +20,13 @@ void print_quality(const TrainResult& result, const EndWords& words) {
   const ValidationResult& used = used_validation(result);
   std::ostream& out = log_stream();
   const int64_t n_items = result.independent_items.defined() ? result.independent_items.size(0) : result.n_held_out;
-  const bool has_density = result.density_nats != 0.0;
+  // Levels are cut at quantiles of all rows, so the density within them would flatter rows that were held out.
+  const auto columns = result.space.columns_and_variables();
+  const bool has_levels =
+      std::any_of(columns.begin(), columns.end(), [&](const auto& of) { return has_density(result.space, of); });
   out << "held out  " << with_error({used.nats, used.nats_error}, kDigits) << " nats per item (a bound on -log p"
-      << (has_density ? " of labels" : "") << ", over " << n_items << " items)";
-  if (has_density)
-    out << ", " << plain_digits(used.nats + result.density_nats, kDigits) << " as a density in the columns' units";
-  out << "\nbaseline  " << plain_digits(result.independent_nats, kDigits) << " if the " << variables_of(result.space)
+      << (has_levels ? " of labels and levels" : "") << ", over " << n_items << " items)\n";
+  out << "baseline  " << plain_digits(result.independent_nats, kDigits) << " if the " << variables_of(result.space)
       << " were independent, " << plain_digits(result.uniform_nats, kDigits) << " if labels were equally likely\n";
   const TrainVerdict verdict = judge(result, words);
   if (!verdict.progress.empty()) out << "progress  " << verdict.progress << '\n';

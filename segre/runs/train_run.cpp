@@ -13,7 +13,6 @@
 #include "segre/data/label_counts.h"
 #include "segre/runs/plan_report.h"
 #include "segre/runs/run_record.h"
-#include "segre/space/densities.h"
 #include "segre/train/train_loop.h"
 
 namespace segre {
@@ -61,8 +60,6 @@ void add_baselines(TrainResult& result, const TrainingData& data, const Validati
   const auto items = validation.items();
   result.independent_items = independent_of(data, items);
   result.independent_nats = result.independent_items.mean().item<double>();
-  if (const auto density = log_densities(result.space, items); density.defined())
-    result.density_nats = -density.sum(1).mean().item<double>();
 }
 
 void write_info(const RunDirectory& run, const TrainPlan& plan, const std::string& command, const Model& model) {

@@ -34,8 +34,6 @@ struct TrainResult {
   double uniform_nats;      ///< -log p of any item under uniform labels
   std::vector<ValidationPoint> validations{};  ///< made in this call, in order
   torch::Tensor independent_items{};           ///< [K] float64: independent_nats of each of ValidationResult::of_items
-  /// What the density of numbers and dates within their levels adds to the nats of labels, which all others are.
-  double density_nats = 0.0;
   double passes = 0.0;  ///< over the training items in total; 0: they are endless
 };
 

@@ -57,8 +57,8 @@ std::string gaining(const TrainResult& result) {
   if (result.passes > 0.0 && result.passes < kFewestPasses)
     return concat("only ", plain_digits(result.passes, 2), " passes over the data: longer training may help");
   if (gain.value + kCertain * gain.error < worth) return "no longer improving: longer training would help little";
-  return concat(with_error(gain, kDigitsUnknown), " nats fewer since step ", half.step,
-                ": too little to be certain that longer training would help");
+  return concat("held-out nats changed by ", with_error({-gain.value, gain.error}, kDigitsUnknown), " since step ",
+                half.step, ": too little to be certain that longer training would help");
 }
 
 // How many columns or cells there are that could depend on each other.

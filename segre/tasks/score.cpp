@@ -59,6 +59,19 @@ double mean_scored(const Space& space, const torch::Tensor& labels, const torch:
   return mean > 0.0 ? mean : 1.0;
 }
 
+// Labels [N, n] without those of second variables where the first one is a single value, or missing: whatever the
+// second says, a sample has that value, so its probability is the first one's alone.
+torch::Tensor without_idle(const Space& space, const torch::Tensor& labels) {
+  auto out = labels;
+  for (const Column& column : space.columns_and_variables()) {
+    if (column.n_variables != 2) continue;
+    if (out.data_ptr() == labels.data_ptr()) out = labels.clone();
+    out.select(1, column.first + 1)
+        .masked_fill_(labels.select(1, column.first) >= space.bins(column.first)->n_shared(), kUnknown);
+  }
+  return out;
+}
+
 const char* const kOfDensity = "; of columns of numbers and dates a density in their units";
 
 // Adds the log densities of values within their levels, given the labels, to the scores of items [N, n]. Returns
@@ -270,7 +283,9 @@ Scores Scorer::score(const DistinctItems& items, bool each, const WorkCallbacks&
           .meaning = estimator_->meaning};
 }
 
-ScoredData Scorer::operator()(const torch::Tensor& labels, const WorkCallbacks& callbacks) const {
+ScoredData Scorer::operator()(const torch::Tensor& all_labels, const WorkCallbacks& callbacks) const {
+  const bool leaves_out = options_.method != ScoreMethod::ball && options_.method != ScoreMethod::direct;
+  const auto labels = leaves_out ? without_idle(run_.model.space(), all_labels) : all_labels;
   ScoredData out{.space = run_.model.space(), .distinct = distinct_items(labels), .scores = {}, .summary = {}};
   out.scores = score(out.distinct, options_.each, callbacks);
   out.summary = summarise(out.scores.items, run_.model.space(), out.distinct.counts);

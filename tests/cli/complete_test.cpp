@@ -76,6 +76,20 @@ TEST_F(CliComplete, FillsMissingCellsAndKeepsTheRest) {
   for (const auto& [cell, sum] : sums) EXPECT_NEAR(sum, 1.0, 1e-4) << cell;
 }
 
+// Of a table with the wind alone: sun goes with dry and rain with wet, whichever of them is the likelier.
+TEST_F(CliComplete, ALikelyRowIsAChoiceOfItsOwn) {
+  write_text(folder_ / "wind.csv", "wind\nno\nyes\n");
+  const auto result =
+      run_program({"complete", run(), "--data", source("wind.csv"), "--best=row", "--out", file("out.csv")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.err, "has no columns sky, ground, which are unknown in all rows")) << result.err;
+  EXPECT_TRUE(contains(result.err, "2 items completed with a likely row each")) << result.err;
+  const auto rows = read_csv(folder_ / "out.csv");
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].fields, (std::vector<std::string>{"wind", "sky", "ground"}));
+  for (const size_t k : {1, 2}) EXPECT_EQ(rows[k].fields[2], rows[k].fields[1] == "sun" ? "dry" : "wet");
+}
+
 TEST_F(CliComplete, DrawsSeveralOfEach) {
   const Arguments base{"complete", run(), "--data", source("new.csv")};
   ASSERT_EQ(run_program(base + Arguments{"--draws", "3", "--out", file("three.csv")}).exit_code, 0);
@@ -162,6 +176,8 @@ TEST_F(CliComplete, SaysWhatIsWrong) {
   EXPECT_TRUE(contains(error({"--data", source("new.csv")}), "give --out FILE"));
   EXPECT_TRUE(
       contains(error({"--data", source("new.csv"), "--best", "--draws", "2", "--out", "-"}), "choose one of them"));
+  EXPECT_TRUE(
+      contains(error({"--data", source("new.csv"), "--best=rows", "--out", "-"}), "--best rows: expected cells, row"));
   EXPECT_TRUE(contains(error({"--data", source("new.csv"), "--out", file("x.png")}),
                        "tables are completed to CSV: use FILE.csv or -"));
   EXPECT_TRUE(contains(error({"--data", source("new.csv"), "--noise", "1.5", "--out", "-"}), "expected a probability"));

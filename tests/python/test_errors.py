@@ -130,7 +130,7 @@ QUESTIONS = {
     "a number of evaluations": (lambda m: m.log_prob(GOOD, evaluations=5), ["5", "multiple of 4"]),
     "negative evaluations": (lambda m: m.log_prob(GOOD, evaluations=-4), ["-4"]),
     "an unknown condition": (lambda m: m.log_prob(GOOD, given="c"), ["'c'", "nearest"]),
-    "a column that is missing": (lambda m: m.log_prob(GOOD[["a"]]), ["DataFrame", "column b"]),
+    "none of the columns": (lambda m: m.log_prob(GOOD.set_axis(["c", "d"], axis=1)), ["DataFrame", "column a, b"]),
     "a label that is new": (lambda m: m.log_prob(GOOD.assign(b=3)), ["row 0", "column b", "'3'", "1, 2", "unseen="]),
     "no rows": (lambda m: m.log_prob(GOOD[:0]), ["no rows"]),
     "items of another shape": (lambda m: m.log_prob(np.zeros((2, 3), int)), ["[items, 2]", "[2, 3]"]),

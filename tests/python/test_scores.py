@@ -174,7 +174,7 @@ def test_items_by_their_numbers(coupled_model):
 
 def test_unseen_labels_may_be_skipped(weather_model, weather):
     known = weather[weather.notna().all(axis=1)][:10]
-    strange = known.assign(storeys=[99, *known["storeys"][1:]])
+    strange = known.assign(town=["Paris", *known["town"][1:]])
     assert np.array_equal(weather_model.log_prob(strange, unseen="skip", evaluations=8),
                           weather_model.log_prob(known[1:], evaluations=8))  # fmt: skip
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/support/heard_log.h"
+#include "tests/support/messages.h"
 
 namespace segre::train_display_test {
 namespace {
@@ -70,6 +71,15 @@ TEST(TrainDisplay, SaysAtTheEndHowGoodTheModelIs) {
   EXPECT_EQ(end_of(result_of({})), kTrained);
   EXPECT_EQ(end_of(result_of({1.2})), kTrained + held_out("1.2000 +- 0.0010") + kBaseline);
   EXPECT_EQ(end_of(result_of({1.2}, std::nan(""))), kTrained + held_out("1.200") + kBaseline);
+}
+
+TEST(TrainDisplay, SaysThatNatsOfNumbersAreThoseOfTheirLevels) {
+  TrainResult result = result_of({1.2});
+  Bins bins{Bins::Unit::number, {0, 10, 20}};
+  bins.are_levels = true;
+  result.space = Space::table({{"a", 2, {}, bins}, {"b", 2, {}}});
+  EXPECT_TRUE(
+      test::contains(end_of(result), " nats per item (a bound on -log p of labels and levels, over 512 items)\n"));
 }
 
 TEST(TrainDisplay, SaysAtTheEndWhetherLongerTrainingWouldHelp) {

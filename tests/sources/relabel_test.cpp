@@ -255,6 +255,22 @@ TEST(FirstItems, AreAsManyAsAskedForOrThere) {
   EXPECT_EQ(first_items(space, *few, 1, "t").scalar_type(), torch::kInt64);
 }
 
+// The name of a label that several levels share does not say which of them is meant.
+TEST(Relabel, LevelsOfTheSameNumbersKeepTheirLabels) {
+  const auto numbers = [](double largest) {
+    Bins bins{Bins::Unit::number, {0, 10, 20, 40, largest}, 0};
+    bins.are_levels = true;
+    bins.fine = 2;
+    return Space::table(
+        {{"y", 3, {"[0, 20)", "[20, 60]", "(missing)"}, bins, {}, "y"}, {"y (within)", 2, {}, {}, {}, "y"}});
+  };
+  const Space space = numbers(60);
+  const auto labels = torch::tensor({{0, 1}, {1, 0}, {2, 0}, {1, 1}}, torch::kInt64);
+  EXPECT_TRUE(torch::equal(relabel(space, space, labels, "t").to(torch::kInt64), labels));
+  EXPECT_TRUE(torch::equal(relabel(space, numbers(60), labels, "t").to(torch::kInt64), labels));
+  EXPECT_NE(input_error([&] { relabel(space, numbers(80), labels, "t"); }), "");
+}
+
 TEST(Relabel, MappedLabelsAreLikeThoseInMemory) {
   const Space from = Space::table({{"wind", 2, {"no", "yes"}}, {"sky", 3, {"rain", "sun", "snow"}}});
   const auto labels = torch::stack({torch::arange(600) % 2, torch::arange(600) % 3}, 1).to(torch::kUInt8);
