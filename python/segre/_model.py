@@ -315,7 +315,7 @@ class Model:
         i = where[column]
         if self.space._is_measured(i):
             found = {
-                name: _tables.moments(self.space._unit(i), predicted.numbers[:, k])
+                name: _tables.moments(self.space._unit(i), _there(predicted.numbers)[:, k])
                 for k, name in enumerate(predicted.number_summary)
             }
             return _tables.table_of(found, _index(data, source))
@@ -466,7 +466,7 @@ class Model:
         own = {name: self._own_values(data, name, i) for name, i, _ in self.space.columns}
         for name, i, n in self.space.columns:
             changed[:, :, i] = changed[:, :, i : i + n].any(axis=2)
-            needed = np.unique(labels[:, :, i][changed[:, :, i]]) if own[name] else []
+            needed: Any = np.unique(labels[:, :, i][changed[:, :, i]]) if own[name] else []
             data = _tables.with_categories(data, name, [own[name][j] for j in needed], self._kinds_of(name))
         drawn = []
         for draw in range(n_draws):
