@@ -22,6 +22,11 @@ class Evaluation:
     verdicts: what was found, in words.
     left_out: measures that are missing, and why.
     values: all of it, as ``segre evaluate --json`` prints it.
+
+    >>> import segre
+    >>> found = segre.evaluate({"x": ["a", "b"] * 50}, {"x": ["a", "b"] * 40})
+    >>> found.verdicts
+    ['No column is significantly off.']
     """
 
     def __init__(self, found: _core.Evaluated, title: str) -> None:
@@ -123,12 +128,14 @@ def evaluate(
     'No column is significantly off.'
     """
     _show.ready()
-    tables = [_raw(table, name) for table, name in ((data, "data"), (train, "train"), (samples, "samples"))]
+    data_name, data_table = _raw(data, "data")
+    train_name, train_table = _raw(train, "train")
+    samples_name, samples_table = _raw(samples, "samples")
     found = _core.evaluate_samples(
-        *(name for name, _ in tables), *(table for _, table in tables),
+        data_name, train_name, samples_name, data_table, train_table, samples_table,
         _kinds.whole(count, "count"), _kinds.whole(items, "items"), _kinds.whole(seed, "seed"), target or "",
     )  # fmt: skip
-    return _finished(found, f"Evaluation of {tables[2][0]}", out)
+    return _finished(found, f"Evaluation of {samples_name}", out)
 
 
 def _finished(found: _core.Evaluated, title: str, out: str | Path | None) -> Evaluation:

@@ -19,11 +19,13 @@ struct TwoSampleTest {
   Estimate score() const;
 };
 
-/// Learns two thirds of the rows and ranks the others, three times. The interval is DeLong's for the rows ranked, as
-/// the mean of the folds; it does not know what other rows to learn from would give. At most `most_rows` of each table,
-/// equally many of both, chosen by the seed. InputError with fewer than kFewestTested rows.
-///   real, others  [N, C], [M, C] values
+/// Fewest rows of each table.
 inline constexpr int64_t kFewestTested = 12;
+
+/// Learns two thirds of the rows and ranks the others, three times. The interval is DeLong's of the folds with twice
+/// the variance, since each row is learned from in two of them: 95% of equal tables have 0.5 in it. At most `most_rows`
+/// of each table, equally many of both, chosen by the seed. InputError with fewer than kFewestTested.
+///   real, others  [N, C], [M, C] values
 TwoSampleTest two_sample_test(const std::vector<ValueColumn>& columns, const torch::Tensor& real,
                               const torch::Tensor& others, uint64_t seed, int64_t most_rows = 10'000);
 

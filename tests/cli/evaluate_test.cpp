@@ -210,7 +210,8 @@ TEST(CliEvaluateTable, AnybodysRowsNeedNoModel) {
   EXPECT_TRUE(contains(nothing.err, "RUN is required")) << nothing.err;
   const auto target = of("good.csv", train + Arguments{"--target", "bougth"});
   EXPECT_EQ(target.exit_code, kBadInput);
-  EXPECT_EQ(target.err, "segre: target bougth: the table has no such column; the nearest is bought\n");
+  EXPECT_TRUE(target.err.ends_with("segre: target bougth: the table has no such column; the nearest is bought\n"))
+      << target.err;
 }
 
 TEST(CliEvaluateJoint, AKnownDistributionGivesTotalVariationAndNoNeighbours) {
