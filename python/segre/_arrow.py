@@ -1,4 +1,4 @@
-"""Frames of Arrow and Polars, and Parquet files: as tables that the library reads, and its results as such frames again.
+"""Frames of Arrow and Polars, and Parquet files: as tables that the library reads, and results as such frames again.
 
 pyarrow does the work, and is imported when it is needed.
 """
@@ -92,7 +92,7 @@ def again(frame: Frame | None, table: Any) -> Any:
     return table if frame is None else frame.again(table)
 
 
-# ---- in ---------------------------------------------------------------------------------------------------------------
+# ---- in --------------------------------------------------------------------------------------------------------------
 
 
 def _pyarrow(what: str) -> Any:
@@ -160,7 +160,7 @@ def _native(table: Any) -> Any:
     return frame
 
 
-# ---- out --------------------------------------------------------------------------------------------------------------
+# ---- out -------------------------------------------------------------------------------------------------------------
 
 
 def _columns(table: Any) -> Iterator[tuple[str, Any]]:

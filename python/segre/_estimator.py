@@ -86,7 +86,7 @@ class Estimator(BaseEstimator):
     def _learn(self, table: Table, **options: Any) -> None:
         """Trains the model of a table. Columns of one value have nothing to learn, and are left out."""
         only = only_values(table)
-        self._constants = {name: only[name] for name, column in _columns(table).items()
+        self._constants = {name: only[name] for name, column in columns_by_name(table).items()
                            if name in only and not missing(column).any()}  # fmt: skip
         varied = _without(table, self._constants)
         self.model_ = None
@@ -96,7 +96,7 @@ class Estimator(BaseEstimator):
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(1, 2**31))
         self.model_ = fit(
             varied,
-            **self._effort(_n_rows(varied), len(_columns(varied))),
+            **self._effort(n_rows_of(varied), len(columns_by_name(varied))),
             seed=seed,
             device=self.device,
             progress=bool(self.verbose),
@@ -104,7 +104,7 @@ class Estimator(BaseEstimator):
         )
         space = self.model_.space
         labelled = {name for name, i, _ in space.columns if space._unit(i) == "label"}
-        self._seen = {name: _values(column) for name, column in _columns(varied).items() if name in labelled}
+        self._seen = {name: _values(column) for name, column in columns_by_name(varied).items() if name in labelled}
 
     def _effort(self, n_rows: int, n_columns: int) -> dict[str, Any]:
         """How long to train: as the parameters have it, or else by the number of rows or cells."""
@@ -117,11 +117,11 @@ class Estimator(BaseEstimator):
         return {"config": {"train.steps": steps, **config}}
 
     def _familiar(self, table: Table) -> Table:
-        """The columns that the model has. Labels that it does not know are unknown; where it knows one or two numbers as
-        labels, others are taken for the nearest."""
+        """The columns that the model has. Labels that it does not know are unknown; where it knows two numbers, which
+        are labels for being so few, others are taken for the nearer."""
         assert self.model_ is not None
         known = {name for name, _, _ in self.model_.space.columns}
-        table = _without(table, set(_columns(table)) - known)
+        table = _without(table, set(columns_by_name(table)) - known)
         if _kinds.is_frame(table):
             table = table.copy(deep=False)
         for key in list(table):
@@ -136,14 +136,15 @@ class Supervised(Estimator):
 
     def _learn_both(self, table: Table, target: Any, **options: Any) -> None:
         """Trains the joint model of X and the target, a column of its own name."""
-        names = set(_columns(table))
+        names = set(columns_by_name(table))
         self._target = "y"
         while self._target in names:
             self._target += "_"
         self._learn(_with(table, self._target, target), **options)
         learned = set(self._constants) | {name for name, _, _ in self.model_.space.columns} if self.model_ else set()
         if self.model_ is not None and self._target not in learned:
-            raise ValueError(f"y: has {len(np.unique(target))} different values in {len(target)} rows, as an identifier has")
+            found = f"{len(np.unique(target))} different values in {len(target)} rows"
+            raise ValueError(f"y: has {found}, as an identifier has; classes or measurements were expected")
 
     def _first(self) -> int:
         """The first variable of the target."""
@@ -153,20 +154,20 @@ class Supervised(Estimator):
     def _predicted(self, table: Table) -> _core.Predicted:
         """The distribution of the target in each row, given its other cells."""
         assert self.model_ is not None
-        unknown = [None] * _n_rows(table)
+        unknown = [None] * n_rows_of(table)
         source = self.model_._open(_with(self._familiar(table), self._target, unknown), True, {})
         return self.model_._session.predict(source, self._target, True)
 
 
-# ---- tables -----------------------------------------------------------------------------------------------------------
+# ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _columns(table: Table) -> dict[str, Any]:
+def columns_by_name(table: Table) -> dict[str, Any]:
     """The columns by the names that a model has for them."""
     return {str(key): table[key] for key in table}
 
 
-def _n_rows(table: Table) -> int:
+def n_rows_of(table: Table) -> int:
     return len(table) if _kinds.is_frame(table) else len(next(iter(table.values())))
 
 
@@ -190,9 +191,8 @@ def _check_frame(table: Any, least: int) -> None:
     for axis, name in enumerate(("sample(s)", "feature(s)")):
         minimum = least if axis == 0 else 1
         if table.shape[axis] < minimum:
-            raise ValueError(
-                f"Found array with {table.shape[axis]} {name} (shape={table.shape}) while a minimum of {minimum} is required."
-            )
+            found = f"Found array with {table.shape[axis]} {name} (shape={table.shape})"
+            raise ValueError(f"{found} while a minimum of {minimum} is required.")
     for key in table:
         if getattr(table[key].dtype, "kind", "") == "f" and isinstance(table[key].dtype, np.dtype):
             assert_all_finite(table[key].to_numpy(), allow_nan=True, input_name=str(key))
@@ -234,7 +234,7 @@ def _values(column: Any) -> Any:
 def only_values(table: Table) -> dict[str, Any]:
     """The value of each column whose known cells are all equal."""
     found = {}
-    for name, column in _columns(table).items():
+    for name, column in columns_by_name(table).items():
         known = column[~missing(column)]
         if len(known) > 0:
             first = known.iloc[0] if hasattr(known, "iloc") else known[0]
@@ -249,10 +249,13 @@ def _recognised(column: Any, seen: Any) -> Any:
         return replaced(column, ~np.array([value in seen for value in column], bool))
     if not _is_number(column):
         return column
-    values = np.asarray(column, np.float64)
-    nearest = seen[np.abs(np.nan_to_num(values)[:, None] - seen[None, :]).argmin(axis=1)]
+    pandas = hasattr(column, "to_numpy")
+    values = column.to_numpy(np.float64, na_value=np.nan) if pandas else column.astype(np.float64)
+    if len(seen) > 2:
+        return replaced(column, ~np.isin(values, seen))
+    nearest = np.where(values > seen.mean(), seen[-1], seen[0])
     nearest[np.isnan(values)] = np.nan
-    return column.__class__(nearest, index=column.index) if hasattr(column, "index") else nearest
+    return column.__class__(nearest, index=column.index) if pandas else nearest
 
 
 def replaced(column: Any, strange: np.typing.NDArray[np.bool_]) -> Any:

