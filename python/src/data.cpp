@@ -188,13 +188,10 @@ void bind_data(nb::module_& m) {
                   nb::sig("def table(columns: collections.abc.Mapping[str, object]) -> Space"),
                   "Columns by name, each with its number of labels or their names.")
       .def_static(
-          "sequence", [](int64_t length, int64_t labels) { return Space::sequence(length, labels); },
-          "length"_a, "n_labels"_a, "Sequences of one length, whose positions share their labels.")
+          "sequence", [](int64_t length, int64_t labels) { return Space::sequence(length, labels); }, "length"_a,
+          "n_labels"_a, "Sequences of one length, whose positions share their labels.")
       .def_static(
-          "image",
-          [](int64_t height, int64_t width, int64_t labels) {
-            return Space::image(height, width, labels);
-          },
+          "image", [](int64_t height, int64_t width, int64_t labels) { return Space::image(height, width, labels); },
           "height"_a, "width"_a, "n_labels"_a, "Images of one size, whose pixels share their labels.")
       .def_prop_ro("layout", &layout_name, "table, sequence or image; parts if it has several.")
       .def_prop_ro("shape", &Space::item_shape, "[columns], [length] or [height, width].")
@@ -208,16 +205,20 @@ void bind_data(nb::module_& m) {
                    "The columns of a table as the user knows them, each with its first variable and how many it has: a "
                    "number may have two. Of other spaces, the variables.")
       .def("_unit", &unit_of, "variable"_a)
-      .def("_are_levels",
-           [](const Space& space, int64_t variable) {
-             const Bins* bins = space.bins(variable);
-             return bins != nullptr && bins->are_levels;
-           }, "variable"_a)
-      .def("_is_measured",
-           [](const Space& space, int64_t variable) {
-             const Bins* bins = space.bins(variable);
-             return bins != nullptr && bins->is_measured();
-           }, "variable"_a)
+      .def(
+          "_are_levels",
+          [](const Space& space, int64_t variable) {
+            const Bins* bins = space.bins(variable);
+            return bins != nullptr && bins->are_levels;
+          },
+          "variable"_a)
+      .def(
+          "_is_measured",
+          [](const Space& space, int64_t variable) {
+            const Bins* bins = space.bins(variable);
+            return bins != nullptr && bins->is_measured();
+          },
+          "variable"_a)
       .def("_texts", &texts, "variable"_a, "labels"_a, "seed"_a, "draw"_a = 0, "middle"_a = false,
            "given"_a.none() = nb::none())
       .def("__str__", &Space::describe)
