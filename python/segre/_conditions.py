@@ -45,7 +45,7 @@ def _stated(value: Any, labels: set[str]) -> Stated:
         return "", (_end(value.start), _end(value.stop), True, True)
     if isinstance(value, range):
         return "", (_end(value.start), _end(value.stop), True, False)
-    if hasattr(value, "closed_left"):  # a pandas.Interval
+    if hasattr(value, "closed_left") and str(value) not in labels:  # a pandas.Interval that is no category
         return "", (_end(value.left), _end(value.right), value.closed_left, value.closed_right)
     return _tables.matched([_value(value)], labels)[0], None
 

@@ -111,8 +111,8 @@ SampleOptions sample_options(const Session& session, const Set& set) {
   return experiment.sample;
 }
 
-Sampled sample(const Session& session, int64_t count, uint64_t seed, const Set& set,
-               const Condition* given, bool numbers) {
+Sampled sample(const Session& session, int64_t count, uint64_t seed, const Set& set, const Condition* given,
+               bool numbers) {
   SampleRequest request{
       .count = count, .sample = sample_options(session, set), .seed = seed, .given = {}, .numbers = numbers};
   if (given != nullptr) request.given = *given;

@@ -28,8 +28,7 @@ void DrawTotals::add(const Samples& samples) {
 
 DrawTotals draw_samples(const Sampler& sampler, int64_t count,
                         const std::function<void(const torch::Tensor& labels, int64_t first)>& use,
-                        const WorkCallbacks& callbacks, const GivenRows& given,
-                        const std::shared_ptr<Ranks>& ranks) {
+                        const WorkCallbacks& callbacks, const GivenRows& given, const std::shared_ptr<Ranks>& ranks) {
   constexpr int64_t kBlocks = 32;  // of each rank at a time, to keep all threads busy
   const int64_t block = sampler.rows_per_block();
   const int64_t batch = kBlocks * block * ranks->size();

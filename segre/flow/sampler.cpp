@@ -154,26 +154,34 @@ Samples Sampler::complete(const Known& known, uint64_t first, int64_t draw) cons
   return draw_parts(first, count, known, round_seed(seed_, draw));
 }
 
-torch::Tensor Sampler::completions(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const {
-  const int64_t count = check_known(known);
+torch::Tensor Sampler::completions(const Known& known, uint64_t first, int64_t from_draw, int64_t draws,
+                                   int64_t per_draw) const {
+  const int64_t n_rows = check_known(known);
+  const int64_t count = per_draw > 0 ? per_draw : n_rows;
   const int64_t n = flow_.space.n_variables();
   if (count == 0 || draws == 0) return torch::empty({count, draws, n}, torch::kInt64);
   const int64_t together = rows_ / count;
   std::vector<torch::Tensor> out;
   if (together < 2) {
-    for (int64_t k = 0; k < draws; ++k) out.push_back(complete(known, first, from_draw + k).labels);
+    for (int64_t k = 0; k < draws; ++k)
+      out.push_back(
+          complete(per_draw > 0 ? known.slice(k * count, (k + 1) * count) : known, first, from_draw + k).labels);
     return torch::stack(out, 1);
   }
   out.resize((draws + together - 1) / together);
   // Rows beyond the last draw repeat what is known of the block's.
-  const Known of_block = known.select(torch::arange(rows_).remainder(count)).to(flow_.options);
+  const auto known_in = [&](int64_t block, int64_t here) {
+    const auto row = torch::arange(rows_);
+    const auto draw = row.div(count, "floor").clamp_max(here - 1) + block * together;
+    return known.select(row.remainder(count) + draw * per_draw).to(flow_.options);
+  };
   for_each_block(static_cast<int64_t>(out.size()), flow_.options.device().is_cpu(), [&](int64_t block) {
     const int64_t here = std::min(together, draws - block * together);
     std::vector<NumberedRows> parts;
     for (int64_t k = 0; k < here; ++k)
       parts.push_back({count, first, round_seed(seed_, from_draw + block * together + k)});
     if (here * count < rows_) parts.push_back({rows_ - here * count, first, parts.back().seed});
-    out[block] = draw_block(of_block, parts).labels.slice(0, 0, here * count).view({here, count, n});
+    out[block] = draw_block(known_in(block, here), parts).labels.slice(0, 0, here * count).view({here, count, n});
   });
   return torch::cat(out).transpose(0, 1).contiguous();
 }

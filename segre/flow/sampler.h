@@ -60,8 +60,10 @@ class Sampler {
   /// of variables left out are kUnknown. InputError unless the flow accepts known labels.
   Samples complete(const Known& known, uint64_t first, int64_t draw) const;
   /// The labels of draws from_draw ... from_draw + draws - 1 of complete(): [B, draws, n] int64. Draws of few rows
-  /// share blocks, which changes them by rounding at most.
-  torch::Tensor completions(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const;
+  /// share blocks, which changes them by rounding at most. If something else is known in each draw, `known` has
+  /// `draws` times `per_draw` rows, those of the first draw first.
+  torch::Tensor completions(const Known& known, uint64_t first, int64_t from_draw, int64_t draws,
+                            int64_t per_draw = 0) const;
   /// The marginals p(x_i = j | known) of the open variables, one evaluation per row: [B, S] float64 on the CPU. Row k
   /// depends on its number, first + k, only by rounding.
   torch::Tensor probabilities(const Known& known, uint64_t first) const;

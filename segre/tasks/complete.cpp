@@ -114,12 +114,10 @@ torch::Tensor Completer::draws(const Known& known, uint64_t first, int64_t from_
   if (options_.condition.empty()) return sampler_->completions(known, first, from_draw, draws);
   const ConditionCases cases = cases_of(known, first);
   if (cases.log_p.size(0) == cases.n_items()) return sampler_->completions(cases.known, first, from_draw, draws);
-  std::vector<torch::Tensor> out;
-  for (int64_t draw = from_draw; draw < from_draw + draws; ++draw) {
-    const auto chosen = cases.draw(case_numbers(round_seed(options_.seed, draw)), first);
-    out.push_back(sampler_->complete(cases.known.select(chosen), first, draw).labels);
-  }
-  return torch::stack(out, 1);
+  std::vector<torch::Tensor> chosen;
+  for (int64_t draw = from_draw; draw < from_draw + draws; ++draw)
+    chosen.push_back(cases.draw(case_numbers(round_seed(options_.seed, draw)), first));
+  return sampler_->completions(cases.known.select(torch::cat(chosen)), first, from_draw, draws, cases.n_items());
 }
 
 bool Completer::sees_unknown(int64_t variable) const {

@@ -38,8 +38,7 @@ class Completer {
   /// Draw number `draw` of items first, first + 1, ...: [B, n] int64. An item's completion depends on what is known of
   /// it, its number, the seed and the draw alone.
   torch::Tensor draw(const Known& known, uint64_t first, int64_t draw) const;
-  /// Several draws: [B, draws, n] int64. Draws of few items share the work of one, if the condition states single
-  /// labels.
+  /// Several draws: [B, draws, n] int64. Draws of few items share the work of one.
   torch::Tensor draws(const Known& known, uint64_t first, int64_t from_draw, int64_t draws) const;
   /// Whether a label in the data carries information on a variable that is unknown, as one with noise does.
   bool sees_unknown(int64_t variable) const;
@@ -67,7 +66,7 @@ class Completer {
   std::shared_ptr<const Sampler> sampler_;
   std::optional<ConditionReport> condition_;
   torch::Tensor is_given_;  // [n] bool: what the condition states something about, whose holes are unknown
-  torch::Tensor missing_;  // [n] int64: the label of missing values or kUnknown; undefined: no variable has one
+  torch::Tensor missing_;   // [n] int64: the label of missing values or kUnknown; undefined: no variable has one
 };
 
 /// What `best` completions are, instead of draws.

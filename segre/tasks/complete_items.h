@@ -41,7 +41,7 @@ struct CompleteRequest {
 struct Completed {
   Space space;
   CompleteRequest request;
-  CompletedItems items;              ///< all of them, labels as label_type; of several ranks rank 0 alone has them
+  CompletedItems items;  ///< all of them, labels as label_type; of several ranks rank 0 alone has them
   std::optional<ConditionReport> condition{};  ///< of the request, if it states one
   std::vector<bool> keeps{};         ///< per variable: whether a label of the data that comes back keeps its text
   std::vector<std::string> notes{};  ///< what the caller should know about the request, each once

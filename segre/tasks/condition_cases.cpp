@@ -231,6 +231,11 @@ StatedDensity stated_density(const Space& space, const Condition& condition) {
   return found;
 }
 
+double trained_rows(const LoadedRun& run) {
+  const bool is_known = run.data && run.data->n_items > 0;
+  return is_known ? static_cast<double>(run.data->n_items - run.data->n_held_out) : NAN;
+}
+
 AskMarginals ask_of(const Sampler& sampler) {
   return [&sampler](const Known& known) { return sampler.probabilities(known, 0); };
 }
@@ -251,11 +256,6 @@ GivenRows rows_given(const Condition& condition, std::shared_ptr<const Sampler> 
 
 namespace {
 
-double trained_rows(const LoadedRun& run) {
-  const bool is_known = run.data && run.data->n_items > 0;
-  return is_known ? static_cast<double>(run.data->n_items - run.data->n_held_out) : NAN;
-}
-
 void note_report(const ConditionReport& report, double n_rows) {
   if (report.is_density) {
     note("log p of the condition ", report.text, ": ", std::setprecision(4), report.log_p,
@@ -265,8 +265,9 @@ void note_report(const ConditionReport& report, double n_rows) {
          std::exp(report.log_p));
   }
   if (report.expected_rows < 1.0)
-    note("training had next to nothing like ", report.text, ": of its ", n_rows, " rows ", std::setprecision(2),
-         report.expected_rows, " are expected to be; what follows from it is hardly more than a guess");
+    note("training had next to nothing like ", report.text, ": of its ", static_cast<int64_t>(n_rows), " rows ",
+         std::setprecision(2), report.expected_rows,
+         " are expected to be; what follows from it is hardly more than a guess");
 }
 
 }  // namespace

@@ -68,6 +68,9 @@ StatedDensity stated_density(const Space& space, const Condition& condition);
 std::optional<ConditionReport> report_condition(const LoadedRun& run, const Condition& condition,
                                                 const AskMarginals& ask, const std::string& what);
 
+/// How many rows a run learned from; NaN if that is not known.
+double trained_rows(const LoadedRun& run);
+
 /// The marginals of a sampler, which must live as long as what is returned.
 AskMarginals ask_of(const Sampler& sampler);
 

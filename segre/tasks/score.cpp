@@ -214,12 +214,50 @@ struct Scorer::Estimator {
 Scorer::Scorer(const LoadedRun& run, const ScoreOptions& options)
     : run_(run), options_(options), estimator_(std::make_shared<Estimator>(Estimator::of(options, run))) {
   if (!options.error && options.evaluations < 1) fail_input("scoring needs an error or a number of evaluations");
+  const bool gives_columns = options.given.defined() && run.model.space().is(PartKind::columns);
+  if (gives_columns || !options.condition.empty())
+    sampler_ = std::make_shared<Sampler>(run.model, run.experiment.sample, options.seed);
   if (options.condition.empty()) return;
   for (int64_t i = 0; options.given.defined() && i < run.model.space().n_variables(); ++i)
     if (options.given[i].item<bool>() && options.condition.concerns(i))
       fail_input("given ", options.condition.text(), ": ", run.model.space().column_of(i).name, " is stated twice");
-  sampler_ = std::make_shared<Sampler>(run.model, run.experiment.sample, options.seed);
   condition_ = report_condition(run, options.condition, ask_of(*sampler_), "given");
+}
+
+// Notes how likely the columns are that items have been given, by the chain rule, and whether training had rows like
+// them.
+void Scorer::note_given(const DistinctItems& items) const {
+  constexpr int64_t kMostGiven = 32;  // variables, each of which takes an evaluation of every item
+  if (!options_.given.defined() || !sampler_ || options_.given.sum().item<int64_t>() > kMostGiven) return;
+  const auto nothing = torch::full({1}, kUnknown, torch::kInt64);
+  const DistinctItems parts = distinct_items(torch::where(options_.given, items.labels, nothing));
+  const auto counts = torch::zeros_like(parts.counts).index_add_(0, parts.place, items.counts);
+  const Space& space = run_.model.space();
+  auto mass = torch::zeros({parts.labels.size(0)}, torch::kFloat64);
+  auto known = torch::full_like(parts.labels, kUnknown);
+  for (int64_t i = 0; i < space.n_variables(); ++i) {
+    if (!options_.given[i].item<bool>()) continue;
+    const auto label = parts.labels.select(1, i);
+    int64_t from = 0;
+    for (const auto& rows : known.split(sampler_->rows_per_block())) {
+      const auto p = sampler_->probabilities({.labels = rows}, 0).narrow(1, space.offset(i), space.n_labels(i));
+      const auto here = label.slice(0, from, from + rows.size(0));
+      const auto log_p = p.gather(1, here.clamp_min(0).unsqueeze(1)).squeeze(1).log();
+      mass.slice(0, from, from + rows.size(0)).add_(torch::where(here < 0, torch::zeros_like(log_p), log_p));
+      from += rows.size(0);
+    }
+    known.select(1, i).copy_(label);
+  }
+  ItemScores scores{.log_p = mass, .std_error = torch::zeros_like(mass)};
+  const bool is_density = add_densities(space, parts.labels, options_.given.logical_not(), scores);
+  const double mean = (scores.log_p * counts).sum().item<double>() / counts.sum().item<double>();
+  note("log p of the columns that are given: ", std::setprecision(4), mean, " on average",
+       is_density ? ", a density in their units" : "");
+  const double n_rows = trained_rows(run_);
+  const auto rare = counts.masked_select(mass.exp() * n_rows < 1.0).sum().item<int64_t>();
+  if (rare > 0)
+    note("training had next to nothing like what ", rare, " of ", counts.sum().item<int64_t>(),
+         " items are given: less than one of its ", n_rows, " rows is expected to be");
 }
 
 // log P(condition | labels [N, n]), where kUnknown is not known: [N] float64.
@@ -294,6 +332,7 @@ ScoredData Scorer::operator()(const torch::Tensor& all_labels, const WorkCallbac
     out.summary = summarise(out.scores.items, run_.model.space(), out.distinct.counts);
     out.scores.meaning += kOfDensity;
   }
+  note_given(out.distinct);
   apply_condition(out);
   out.summary.n_variables = mean_scored(out.space, labels, options_.given);
   return out;

@@ -73,7 +73,7 @@ struct ScoredData {
   ScoreSummary summary;              ///< of all items
   std::vector<int64_t> file_rows{};  ///< DataSource::file_row of each item, if they are numbered by it; else 0, 1, ...
   std::optional<ConditionReport> condition{};  ///< of the request, if it states one
-  std::vector<std::string> notes{};  ///< what the caller should know about the request, each once
+  std::vector<std::string> notes{};            ///< what the caller should know about the request, each once
 
   /// The scores of all items in order.
   ItemScores all() const { return repeat_scores(scores.items, distinct.place); }
@@ -111,12 +111,13 @@ class Scorer {
   Scores score(const DistinctItems& items, bool each, const WorkCallbacks& callbacks) const;
   torch::Tensor frequencies(const torch::Tensor& labels, int64_t n_samples, const WorkCallbacks& callbacks) const;
   torch::Tensor log_p_of_condition(const torch::Tensor& labels) const;
+  void note_given(const DistinctItems& items) const;
   void apply_condition(ScoredData& scored) const;
 
   LoadedRun run_;
   ScoreOptions options_;
   std::shared_ptr<const Estimator> estimator_;
-  std::shared_ptr<const Sampler> sampler_;     // whose marginals give the probability of a condition, if there is one
+  std::shared_ptr<const Sampler> sampler_;  // whose marginals give the probability of what is given, if it is known
   std::optional<ConditionReport> condition_;
 };
 
