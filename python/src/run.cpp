@@ -178,16 +178,15 @@ ItemsInMemory items_in(const Space& space, const DataSource& source, const std::
 Completed complete(const Session& session, const DataSource& source, int64_t draws, bool row, bool probabilities,
                    uint64_t seed, double noise, const std::optional<torch::Tensor>& given,
                    const std::optional<torch::Tensor>& evidence, const Set& set, const Condition* condition) {
-  const CompleteRequest request{
-      {.sample = sample_options(session, set),
-       .seed = seed,
-       .noise = noise,
-       .given = given.value_or(torch::Tensor()),
-       .condition = condition == nullptr ? Condition() : *condition},
-      {.draws = std::max<int64_t>(draws, 0),
-       .best = row ? Best::row : Best::cells,
-       .labels = draws >= 0,
-       .probabilities = probabilities}};
+  const CompleteRequest request{{.sample = sample_options(session, set),
+                                 .seed = seed,
+                                 .noise = noise,
+                                 .given = given.value_or(torch::Tensor()),
+                                 .condition = condition == nullptr ? Condition() : *condition},
+                                {.draws = std::max<int64_t>(draws, 0),
+                                 .best = row ? Best::row : Best::cells,
+                                 .labels = draws >= 0,
+                                 .probabilities = probabilities}};
   ItemsInMemory items = items_in(session.space(), source, evidence);
   Job job;
   return session.complete(items, request, job.callbacks());
@@ -424,9 +423,17 @@ void bind_run(nb::module_& m) {
       "evaluate_samples",
       [](std::string data, std::string train, std::string samples, Table data_table, Table train_table,
          Table samples_table, int64_t count, int64_t items, uint64_t seed, std::string target) {
-        return evaluate(nullptr, {std::move(data), std::move(train), std::move(samples), std::move(data_table),
-                                  std::move(train_table), std::move(samples_table), count, items, seed,
-                                  std::move(target), {}});
+        return evaluate(nullptr, {std::move(data),
+                                  std::move(train),
+                                  std::move(samples),
+                                  std::move(data_table),
+                                  std::move(train_table),
+                                  std::move(samples_table),
+                                  count,
+                                  items,
+                                  seed,
+                                  std::move(target),
+                                  {}});
       },
       "data"_a, "train"_a, "samples"_a, "data_table"_a.none(), "train_table"_a.none(), "samples_table"_a.none(),
       "count"_a, "items"_a, "seed"_a, "target"_a, nb::call_guard<Work>());

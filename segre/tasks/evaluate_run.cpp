@@ -9,6 +9,7 @@
 #include "segre/eval/metric_text.h"
 #include "segre/eval/two_sample.h"
 #include "segre/flow/draw.h"
+#include "segre/runs/sampling_flow.h"
 #include "segre/sources/relabel.h"
 #include "segre/sources/source_kinds.h"
 #include "segre/tasks/score.h"
@@ -222,7 +223,7 @@ void draw_samples_of(RunEvaluation& out, const LoadedRun& run, const std::string
                      const EvaluateRunOptions& options, const WorkCallbacks& callbacks) {
   const double start = now_seconds();
   DrawTotals totals;
-  const Sampler sampler(run.model, options.sample, options.seed);
+  const Sampler sampler(sampling_flow(run), options.sample, options.seed);
   out.data.samples = draw_all(sampler, count, run.ranks, totals, callbacks);
   out.n_evaluations = totals.n_evaluations;
   out.sample_seconds = now_seconds() - start;
