@@ -89,10 +89,10 @@ std::string describe(const ColumnReport& column) {
   }
   if (column.missing_share > 0.0 && column.n_different > 0) {
     out << ", missing " << percent(column.missing_share);
-    if (!column.missing_text.empty()) out << " (" << column.missing_text << ")";
+    if (!column.missing_text.empty()) out << " (" << printable(column.missing_text) << ")";
   }
-  if (column.use != Use::labels && !column.example.empty()) out << ", such as " << column.example;
-  return printable(out.str());
+  if (column.use != Use::labels && !column.example.empty()) out << ", such as " << printable(column.example);
+  return out.str();
 }
 
 // What training does with the columns of a table.

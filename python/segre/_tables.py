@@ -84,6 +84,8 @@ def _frame_column(name: str, series: Any) -> Column:
 
     if isinstance(series.dtype, pandas.CategoricalDtype):
         return name, _texts(series.cat.categories, name), series.cat.codes.to_numpy(np.int32), True
+    if series.dtype == object:  # 1 and True are equal, but not the same
+        series = series.map(lambda value: value if type(value).__hash__ is None else str(value), na_action="ignore")
     try:
         codes, values = pandas.factorize(series)
     except TypeError:
@@ -124,7 +126,7 @@ def text_of(value: Any) -> str:
 def _texts(values: Sequence[Any], name: str) -> list[str]:
     """Different values of a column as pandas writes them into CSV files."""
     kind = getattr(getattr(values, "dtype", None), "kind", "")
-    if kind in "Mm":
+    if kind in ("M", "m"):
         import pandas
 
         values = pandas.Series(values).astype(str)  # dates without a time of day if all are at midnight
@@ -175,7 +177,7 @@ def _kind(name: Any, series: Any) -> Kind:
     if kind["dtype"] == "object":
         import pandas
 
-        values = pandas.Index(series.dropna().unique(), dtype=object)
+        values = pandas.Index({(type(value), value): value for value in series.dropna()}.values(), dtype=object)
         if not all(isinstance(value, str) for value in values):
             kind["values"] = _encoded(values)
     return kind
@@ -229,8 +231,9 @@ def column_of(
     labels = parts[:, 0]
     if unit == "label" or not (numbers or space._are_levels(variable)):
         names = space.label_names(variable)
-        if names[-1] == MISSING:
-            names = names[:-1]
+        if names[-1] == MISSING:  # in a column of texts it may be one, such as ?
+            own = space._missing_text(variable) if kind is not None and unit == "label" and holds_texts(kind) else ""
+            names = names[:-1] + ([own] if own else [])
         codes = labels.astype(np.int32)  # bytes cannot hold -1
         codes[codes >= len(names)] = -1
         kind = kind if unit == "label" else None

@@ -33,10 +33,11 @@ bool is_number(std::string_view text) {
 bool is_code(std::string_view text) {
   constexpr double kLargest = 0x1p53;  // below, float64 holds all whole numbers
   if (text.starts_with('-')) text.remove_prefix(1);
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos)
-    return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
   double value = 0.0;
-  return (text.size() > 1 && text[0] == '0') || !parses_as(text, value) || value > kLargest;
+  if (!parses_as(text, value))
+    return text.size() > 15 && text.find_first_not_of("0123456789") == std::string_view::npos;
+  const bool has_zero = text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+  return has_zero || (value >= kLargest && text.find_first_not_of("0123456789") == std::string_view::npos);
 }
 
 int32_t LabelDictionary::number(std::string_view text) {

@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kMostDecimals = 15;    // digits that a float64 always preserves
 constexpr int64_t kMostFraction = 6;     // digits of a fraction of a second that it preserves beside a date
 constexpr int64_t kMostShared = 4096;    // levels that share a label, as a checkpoint may have them
+constexpr double kLongNumber = 1e16;     // from there on, numbers are written with an exponent
 constexpr double kMostSteps = 0x1p50;    // more values in a bin than a uniform number can distinguish
 constexpr size_t kLongestNumber = 1100;  // characters of a float64 written without an exponent
 
@@ -95,7 +96,7 @@ std::string value_text(const Bins& bins, double value, bool any_digits) {
   if (bins.unit != Bins::Unit::number)
     return moment_text(value, resolution_of(bins.unit), bins.decimals,
                        bins.pattern.empty() ? moment_pattern::kIso : std::string_view(bins.pattern));
-  if (any_digits || bins.decimals == Bins::kAnyDecimals) return number_text(value);
+  if (any_digits || bins.decimals == Bins::kAnyDecimals || std::abs(value) >= kLongNumber) return number_text(value);
   if (!bins.least_digits) return number_text(value, std::chars_format::fixed, static_cast<int>(bins.decimals));
   int64_t digits = std::max(bins.decimals, *bins.least_digits);
   std::string text = number_text(value, std::chars_format::fixed, static_cast<int>(digits));
@@ -350,7 +351,9 @@ Bins Bins::from_json(const nlohmann::json& json) {
     if (!edge.is_number()) fail_input("a bin edge is of type ", edge.type_name(), ", a number was expected");
     bins.edges.push_back(edge.get<double>());
   }
-  if (bins.unit == Unit::number) bins.decimals = json_integer(json.at("decimals"), "the bins' number of decimals");
+  if (bins.unit == Unit::number || json.contains("decimals"))
+    bins.decimals = json_integer(json.at("decimals"), "the bins' number of decimals");
+  if (json.contains("pattern")) bins.pattern = json.at("pattern").get<std::string>();
   if (json.contains("levels")) {
     const auto& levels = json.at("levels");
     bins.are_levels = true;

@@ -69,11 +69,12 @@ TEST(CliData, InspectSaysWhatTrainingMakesOfEachColumn) {
        {"  id      left out  120 different values in 120 rows, such as 1\n",
         "  note    left out  120 different values in 120 rows, such as text number 0\n",
         "  empty   left out  only missing values\n",
-        "  price   levels    numbers from 0.0 to 29.5, 60 different, such as 0\n",
+        "  price   levels    numbers from 0 to 29.5, 60 different, such as 0\n",
         "  colour  labels    2 labels, most common blue (66.7%)\n", "  same    labels    1 label, x (100.0%)\n",
         "  age     levels    numbers from 21 to 59, 36 different, missing 10.0% (?), such as 21\n"})
     EXPECT_TRUE(contains(result.out, line)) << line << result.out;
-  EXPECT_TRUE(contains(result.out, "  when    levels    dates from 10.02.2024 to 29.09.2024, ")) << result.out;
+  EXPECT_TRUE(contains(result.out, "  when    levels    dates from 10.01.2024 to 28.09.2024, 120 different"))
+      << result.out;
 }
 
 TEST(CliData, InspectDescribesColumnsAsJson) {

@@ -80,9 +80,9 @@ TEST_F(CliTable, NumbersAreWhatIsRequested) {
   const auto kind = [&](const std::string& option) {
     const auto result = run_program({"data", "inspect", csv("t.csv", passengers(300)) + "?" + option, "--json"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
+    const auto json = nlohmann::json::parse(result.out);
     std::string uses;
-    for (const auto& column : nlohmann::json::parse(result.out).at("columns"))
-      uses += column.at("use").get<std::string>() + " ";
+    for (const auto& column : json.at("columns")) uses += column.at("use").get<std::string>() + " ";
     return uses;
   };
   EXPECT_EQ(kind("columns=age,fare,class"), "levels levels labels ");

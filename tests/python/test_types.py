@@ -122,7 +122,8 @@ def test_other_rows_are_read_as_those_of_training(types, types_model):
 
 def test_the_same_table_is_the_same_from_a_file(types, tmp_path, cli):
     """Columns, labels, levels and missing values: train on either, use both."""
-    plain = types.drop(columns=["ordered", "integer category"])  # categories are declared, which a file cannot do
+    # A file cannot declare categories, and read_csv rounds large integers with holes.
+    plain = types.drop(columns=["ordered", "integer category", "large Int64"])
     (tmp_path / "t.csv").write_text(csv_text(plain))
     read = pd.read_csv(tmp_path / "t.csv")
     steps = [f"--set={key}={value}" for key, value in TINY.items()]

@@ -358,7 +358,7 @@ TEST(CsvTable, TheMissingLabelIsNotCountedAmongTheValues) {
   EXPECT_TRUE(is_left_out(column(51, 51, "k") + "NA\n"));
   EXPECT_EQ(read(column(9, 3, "k") + "NA\n", "max_labels=3").space.n_labels(0), 4);
   EXPECT_TRUE(is_left_out(column(9, 4, "k") + "NA\n", "max_labels=3"));
-  EXPECT_EQ(read(column(1000, 20, "1.5") + "NA\n").space.n_labels(0), 21) << "few values have labels of their own";
+  EXPECT_EQ(read(column(1000, 20, "1") + "NA\n").space.n_labels(0), 21) << "few values have labels of their own";
 }
 
 TEST(CsvTable, NumbersAreLevels) {
