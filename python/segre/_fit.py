@@ -40,8 +40,9 @@ def fit(
     config: a TOML file, or keys as ``segre keys`` lists them: ``{"train.steps": 500, "net.width": 64}``.
     field: a network of your own, see ``segre.Field.from_torch``.
     progress: whether to report progress on standard error.
-    options: those of the source: ``bins={"age": 8}`` or ``bins="auto"`` cuts numbers and dates into intervals,
-        ``without=["id"]`` leaves columns out, ``missing="unknown"`` has no label for missing values, and so on.
+    options: those of the source: ``without=["id"]`` leaves columns out, ``numbers={"zip": "labels"}`` takes numbers for
+        labels, ``bins={"age": 8}`` cuts them into intervals, ``missing="unknown"`` has no label for missing values, and
+        so on. A table needs none: numbers and dates are levels, identifiers and free text are left out with a note.
 
     Ctrl-C ends the training early and returns the model as it is, with ``model.finished`` False. The same data, seed
     and config give the same model, to the bit on a CPU.

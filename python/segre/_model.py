@@ -613,6 +613,7 @@ class Model:
             changed[:, :, i] = changed[:, :, i : i + n].any(axis=2)
             needed: Any = np.unique(labels[:, :, i][changed[:, :, i]]) if own[name] else []
             data = _tables.with_categories(data, name, [own[name][j] for j in needed], self._kinds_of(name))
+        kinds = {name: _tables.kind_in(data, name) or self._kinds_of(name) for name, _, _ in self.space.columns}
         drawn = []
         for draw in range(n_draws):
             columns = {}
@@ -621,10 +622,9 @@ class Model:
                     values = _tables.taken(own[name], labels[:, draw, i])
                 else:
                     parts = labels[:, draw, i : i + n]
-                    kind = self._kinds_of(name)
                     answers = done.answers(i) if best else None
                     values = _tables.column_of(
-                        self.space, i, parts, kind, seed, draw, best, answers=answers, given=given
+                        self.space, i, parts, kinds[name], seed, draw, best, answers=answers, given=given
                     )
                 columns[name] = _tables.filled(data, name, values, changed[:, draw, i])
             drawn.append(_tables.with_columns(data, columns))

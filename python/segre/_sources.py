@@ -33,16 +33,15 @@ def _named(source: str, options: Mapping[str, Any]) -> str:
 
 
 def open_data(data: Any, options: Mapping[str, Any]) -> tuple[_core.Source, str, list[str]]:
-    """The source of data to learn from, its name in the run's config, and notes about a table in memory."""
+    """The source of data to learn from, its name in the run's config, and notes about it."""
+    name = _named(data if isinstance(data, str) else _kinds.called(data), options)
     if isinstance(data, str):
-        name = _named(data, options)
-        return _core.open_source(name), name, []
-    name = _named(_kinds.called(data), options)
-    if _kinds.is_table(data):
-        columns, n_rows = _tables.columns_of(data)
-        source, notes = _core.frame_source(columns, n_rows, "csv:" + name)
-        return source, "memory:" + name, notes
-    return _core.array_source(_kinds.labels(data), "npy:" + name), "memory:" + name, []
+        source, notes = _core.open_source(name)
+        return source, name, notes
+    if not _kinds.is_table(data):
+        return _core.array_source(_kinds.labels(data), "npy:" + name), "memory:" + name, []
+    source, notes = _core.frame_source(*_tables.columns_of(data), "csv:" + name)
+    return source, "memory:" + name, notes
 
 
 def open_for(
@@ -74,7 +73,8 @@ def data(source: str, count: int | None = None) -> Any:
     """
     _show.ready()
     table, _ = _arrow.adopted(source)
-    opened, _, _ = open_data(table, {})
+    opened, _, notes = open_data(table, {})
+    _show.notes(notes)
     if count is None and opened.n_items == 0:
         raise ValueError(f"{source}: is endless; give the number of items to take (count=)")
     take = opened.n_items if count is None else _kinds.whole(count, "count")

@@ -70,35 +70,40 @@ std::vector<std::tuple<std::string, int64_t, int64_t>> columns(const Space& spac
   return found;
 }
 
-// How a variable's labels are to be read: "label", or the unit of its bins: "number", "day", "minute", "second".
+// How a variable's labels are to be read: "label", or what its bins are: "number", "day", "minute", "second" (dates
+// written down to it), "zoned" (the same with an offset from UTC), "time" (of day) or "duration".
 std::string unit_of(const Space& space, int64_t variable) {
   const Bins* bins = space.bins(variable);
   if (bins == nullptr) return "label";
-  switch (bins->unit) {
-    case Bins::Unit::number:
-      return "number";
-    case Bins::Unit::day:
-      return "day";
-    case Bins::Unit::minute:
-      return "minute";
-    case Bins::Unit::second:
-      break;
-  }
-  return "second";
+  const std::string called = bins->called();
+  if (called == "time of day") return "time";
+  if (called != "date") return called;
+  if (bins->has_zone()) return "zoned";
+  return bins->unit == Bins::Unit::day ? "day" : bins->unit == Bins::Unit::minute ? "minute" : "second";
 }
 
 // The cells of a column from the labels [N, 1 or 2] of its variables; numbers are those that `segre` draws with this
-// seed and, if there is one, this condition.
+// seed and, if there is one, this condition. If they are to be plain, dates are written as YYYY-MM-DD HH:MM:SS, in UTC
+// where they have an offset.
 std::vector<std::string> texts(const Space& space, int64_t variable, const torch::Tensor& labels, uint64_t seed,
-                               int64_t draw, bool middle, const Condition* given) {
+                               int64_t draw, bool middle, const Condition* given, bool plain) {
   const BinValues values{.random = RandomStream(seed, Purpose::bin_values).part(draw)};
   const auto all = labels.to(torch::kCPU, torch::kInt64).contiguous();
   const Column column{"", variable, all.size(1)};
   const GivenValues* within = given == nullptr ? nullptr : given->values().get();
+  std::optional<Bins> dates;
+  if (const Bins* bins = space.bins(variable); plain && bins != nullptr && bins->called() == std::string_view("date")) {
+    dates = *bins;
+    dates->pattern = bins->has_zone() ? "%Y-%m-%d %TZ" : "";
+  }
   const auto* label = all.const_data_ptr<int64_t>();
   std::vector<std::string> found;
-  for (int64_t row = 0; row < all.size(0); ++row, label += column.n_variables)
-    found.push_back(cell_text(space, column, label, middle ? kMiddle : values.within(space, row, variable), within));
+  for (int64_t row = 0; row < all.size(0); ++row, label += column.n_variables) {
+    std::string text =
+        cell_text(space, column, label, middle ? kMiddle : values.within(space, row, variable), within);
+    const auto value = dates && label[0] < dates->size() ? space.bins(variable)->parse(text) : std::nullopt;
+    found.push_back(value ? dates->text_of(*value) : std::move(text));
+  }
   return found;
 }
 
@@ -142,6 +147,10 @@ Opened with_notes(const Open& open) {
   NoteCollector notes;
   SharedSource source = open();
   return {std::move(source), notes.take()};
+}
+
+Opened named_source(const std::string& name) {
+  return with_notes([&]() -> SharedSource { return open_source(name); });
 }
 
 Opened frame_source(const std::vector<FrameSpec>& columns, int64_t n_rows, const std::string& options) {
@@ -251,7 +260,10 @@ void bind_data(nb::module_& m) {
           "variable"_a)
       .def("_quantiles", &quantiles, "variable"_a, "p"_a, "at"_a)
       .def("_texts", &texts, "variable"_a, "labels"_a, "seed"_a, "draw"_a = 0, "middle"_a = false,
-           "given"_a.none() = nb::none())
+           "given"_a.none() = nb::none(), "plain"_a = false)
+      .def(
+          "_missing_text",
+          [](const Space& space, int64_t variable) { return space.missing_text(variable).value_or(""); }, "variable"_a)
       .def("__str__", &Space::describe)
       .def("__repr__", [](const Space& space) { return "Space(" + space.describe() + ")"; });
 
@@ -260,9 +272,7 @@ void bind_data(nb::module_& m) {
       .def_prop_ro("n_items", &DataSource::n_items)
       .def("rows", &rows, "first"_a, "count"_a, nb::call_guard<Work>())
       .def("_table_rows", &table_rows);
-  m.def(
-      "open_source", [](const std::string& name) -> SharedSource { return open_source(name); }, "name"_a,
-      nb::call_guard<Work>());
+  m.def("open_source", &named_source, "name"_a, nb::call_guard<Work>());
   m.def("open_source_for", &named_source_for, "space"_a, "name"_a, "unknowns"_a, "lacking"_a, nb::call_guard<Work>());
   m.def("frame_source", &frame_source, "columns"_a, "n_rows"_a, "options"_a, nb::call_guard<Work>());
   m.def("frame_source_for", &frame_source_for, "columns"_a, "n_rows"_a, "options"_a, "space"_a, "unknowns"_a,

@@ -36,9 +36,9 @@ int64_t resolution_of(Bins::Unit unit) {
 }
 
 double step_of(const Bins& bins) {
-  if (bins.unit != Bins::Unit::number) return static_cast<double>(resolution_of(bins.unit));
   if (bins.decimals == Bins::kAnyDecimals) return 0.0;
-  return static_cast<double>(bins.stride) * std::pow(10.0, -static_cast<double>(bins.decimals));
+  const double unit = bins.unit == Bins::Unit::number ? 1.0 : static_cast<double>(resolution_of(bins.unit));
+  return static_cast<double>(bins.stride) * unit * std::pow(10.0, -static_cast<double>(bins.decimals));
 }
 
 double nearest_on_grid(const Bins& bins, double value) {
