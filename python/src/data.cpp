@@ -99,8 +99,7 @@ std::vector<std::string> texts(const Space& space, int64_t variable, const torch
   const auto* label = all.const_data_ptr<int64_t>();
   std::vector<std::string> found;
   for (int64_t row = 0; row < all.size(0); ++row, label += column.n_variables) {
-    std::string text =
-        cell_text(space, column, label, middle ? kMiddle : values.within(space, row, variable), within);
+    std::string text = cell_text(space, column, label, middle ? kMiddle : values.within(space, row, variable), within);
     const auto value = dates && label[0] < dates->size() ? space.bins(variable)->parse(text) : std::nullopt;
     found.push_back(value ? dates->text_of(*value) : std::move(text));
   }
