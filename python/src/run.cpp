@@ -389,9 +389,17 @@ void bind_run(nb::module_& m) {
       "evaluate_samples",
       [](std::string data, std::string train, std::string samples, Table data_table, Table train_table,
          Table samples_table, int64_t count, int64_t items, uint64_t seed, std::string target) {
-        return evaluate(nullptr, {std::move(data), std::move(train), std::move(samples), std::move(data_table),
-                                  std::move(train_table), std::move(samples_table), count, items, seed,
-                                  std::move(target), {}});
+        return evaluate(nullptr, {std::move(data),
+                                  std::move(train),
+                                  std::move(samples),
+                                  std::move(data_table),
+                                  std::move(train_table),
+                                  std::move(samples_table),
+                                  count,
+                                  items,
+                                  seed,
+                                  std::move(target),
+                                  {}});
       },
       "data"_a, "train"_a, "samples"_a, "data_table"_a.none(), "train_table"_a.none(), "samples_table"_a.none(),
       "count"_a, "items"_a, "seed"_a, "target"_a, nb::call_guard<Work>());
