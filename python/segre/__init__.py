@@ -26,5 +26,6 @@ from ._core import release as _release  # noqa: E402
 
 __version__: str = _release()
 __all__ = [
-    "Evaluation", "Field", "Model", "Oracle", "Scores", "Space", "data", "evaluate", "fit", "load", "nn", "plan", "train",
+    "Evaluation", "Field", "Model", "Oracle", "Scores", "Space",
+    "data", "evaluate", "fit", "load", "nn", "plan", "train",
 ]  # fmt: skip

@@ -82,7 +82,7 @@ class Evaluation:
         return list(self.values.get("left_out", []))
 
     def save(self, folder: str | Path) -> Path:
-        """Writes the page ``report.html`` and the tables of ``segre evaluate --out`` into a directory; returns the page."""
+        """Writes the page ``report.html`` and the tables of ``segre evaluate`` into a directory; returns the page."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         self._found.write(str(path), self._title, str(_PLOTLY))

@@ -146,9 +146,10 @@ TEST(MetricText, CsvHasEveryNumberAndNoNan) {
   Metric metric{"g", "a, b", {0.5, 0.25, 0.75}, {0.125}, Better::reference, true, "n"};
   std::ostringstream out;
   write_metrics_csv(out, {metric});
-  EXPECT_EQ(out.str(),
-            "group,metric,value,low,high,reference,reference_low,reference_high,better,differs,note,training,independent\n"
-            "g,\"a, b\",0.5,0.25,0.75,0.125,,,as reference,yes,n,,\n");
+  EXPECT_EQ(
+      out.str(),
+      "group,metric,value,low,high,reference,reference_low,reference_high,better,differs,note,training,independent\n"
+      "g,\"a, b\",0.5,0.25,0.75,0.125,,,as reference,yes,n,,\n");
 }
 
 TEST(MetricText, TheTableSaysDirectionAndReference) {
