@@ -4,7 +4,7 @@
     bench/sdgym_segre.py adult alarm --against GaussianCopulaSynthesizer CTGANSynthesizer --max-time 60s
 
 which trains all of them on the named data sets, downloaded by SDGym, and prints its table of scores. --folder DIR has
-data sets of your own, each DIR/NAME/ as SDGym describes them. In a program:
+data sets of your own, DIR/single_table/NAME/ with data.zip and metadata.json. In a program:
 
     sdgym.benchmark_single_table(custom_synthesizers=[sdgym_segre.synthesizer("60s")], sdv_datasets=["adult"])
 
