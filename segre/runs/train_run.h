@@ -34,7 +34,7 @@ struct TrainResult {
   double uniform_nats;      ///< -log p of any item under uniform labels
   std::vector<ValidationPoint> validations{};  ///< made in this call, in order
   torch::Tensor independent_items{};           ///< [K] float64: independent_nats of each of ValidationResult::of_items
-  double passes = 0.0;  ///< over the training items in total; 0: they are endless
+  double passes = 0.0;                         ///< over the training items in total; 0: they are endless
 };
 
 /// Trains as planned into the plan's directory (metrics, checkpoints) and reports progress through callbacks. Under a
