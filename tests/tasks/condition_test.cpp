@@ -358,6 +358,24 @@ TEST_F(Conditions, CompletionsSatisfyThem) {
                        "item 8 contradicts what is given: age=33..71,Month=Nov|Dec"));
 }
 
+// Draws of a few items share blocks, each with its own case; they are those of one draw after another.
+TEST_F(Conditions, ManyDrawsOfAFewAreThoseOfOneAtATime) {
+  const test::HeardLog log;
+  const Completer completer(
+      session_.run(), {.sample = session_.sampling(), .seed = 6, .condition = condition("age=33..71,Month!=Nov")});
+  auto labels = torch::full({2, 5}, kUnknown, torch::kInt64);
+  labels[1][0] = 1;
+  const auto known = completer.known_of(labels);
+  constexpr int64_t kDraws = 900;
+  const auto all = completer.draws(known, 0, 0, kDraws);
+  for (const int64_t draw : {int64_t{0}, int64_t{1}, int64_t{500}, kDraws - 1})
+    EXPECT_TRUE(torch::equal(completer.draw(known, 0, draw), all.select(1, draw))) << draw;
+  const Known p;
+  const double dec = p.month(1, 1) / (1.0 - p.month(1, 0));
+  const double share = (all.select(0, 1).select(1, 3) == 1).to(torch::kFloat64).mean().item<double>();
+  EXPECT_NEAR(share, dec, kSigmas * std::sqrt(dec * (1.0 - dec) / kDraws));
+}
+
 TEST_F(Conditions, PredictionsAreGivenThem) {
   const test::HeardLog log;
   ItemsInMemory items({.labels = torch::full({3, 5}, kUnknown, torch::kInt64)});
