@@ -137,5 +137,11 @@ TEST(RestSource, MovesToADeviceLikeAnyOther) {
   EXPECT_TRUE(labels_on(*rest, torch::kCPU, 77 * 6 + 1).defined());
 }
 
+TEST(RestSource, KnowsTheRowsOfItsTable) {
+  const std::shared_ptr<DataSource> whole = make_dataset_source(some_rows(false));
+  const auto rest = make_rest_source(whole, torch::tensor({1, 2, 5}, torch::kInt64));
+  EXPECT_EQ(file_rows_of(*rest, 4), (std::vector<int64_t>{0, 3, 4, 6}));
+}
+
 }  // namespace
 }  // namespace segre::rest_source_test
