@@ -192,7 +192,9 @@ std::pair<std::string, std::string> completed(const LoadedRun& run, const std::s
   std::ostringstream out;
   std::ostringstream probabilities;
   const Completer completer(run, {.sample = run.experiment.sample, .seed = 3});
-  EXPECT_EQ(complete_csv(completer, parse_source_name(data), "data", {draws, &out, &probabilities}, 3), kRows);
+  EXPECT_EQ(complete_csv(completer, parse_source_name(data), "data",
+                         {.draws = draws, .out = &out, .probabilities = &probabilities}, 3),
+            kRows);
   return {out.str(), probabilities.str()};
 }
 
