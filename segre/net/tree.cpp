@@ -21,7 +21,8 @@ torch::Tensor through(const torch::Tensor& x, const torch::Tensor& tables) {
 
 }  // namespace
 
-TreeField::TreeField(const Space& space) : space_(space), n_(space.n_variables()), width_(space.max_labels()) {
+TreeField::TreeField(const Space& space, std::vector<int64_t> apart)
+    : space_(space), apart_(std::move(apart)), n_(space.n_variables()), width_(space.max_labels()) {
   parents_ = add_buffer("parents", torch::full({n_}, -1, torch::kInt64));
   marginals_ = add_buffer("marginals", torch::zeros({n_, width_}));
   tables_ = add_buffer("tables", torch::zeros({n_, width_, width_}));
@@ -31,11 +32,12 @@ TreeField::TreeField(const Space& space) : space_(space), n_(space.n_variables()
 }
 
 void TreeField::fit(const DataSource& source) {
-  set(count_tree(source));
+  set(count_tree(source, nullptr, apart_));
   if (!source.has_unknowns()) return;
   constexpr int64_t kRounds = 10;
   for (int64_t round = 0; round < kRounds; ++round)
-    set(count_tree(source, [&](const torch::Tensor& labels, int64_t first) { return filled(labels, first, round); }));
+    set(count_tree(
+        source, [&](const torch::Tensor& labels, int64_t first) { return filled(labels, first, round); }, apart_));
 }
 
 // Labels [B, n] with holes drawn from the tree. The seed is of the counting, which has none of its own.

@@ -19,7 +19,8 @@ struct CountedTree;
 /// cells are missing at random, where the complete pairs alone would not be.
 class TreeField final : public Field {
  public:
-  explicit TreeField(const Space& space);
+  /// Variables that are `apart` are joined with no other.
+  explicit TreeField(const Space& space, std::vector<int64_t> apart = {});
   torch::Tensor forward(const FieldInput& input) override;
   void fit(const DataSource& source) override;
   void refresh() override;
@@ -39,6 +40,7 @@ class TreeField final : public Field {
   torch::Tensor filled(const torch::Tensor& labels, int64_t first, int64_t round);
 
   Space space_;
+  std::vector<int64_t> apart_;
   int64_t n_;
   int64_t width_;            // the largest number of labels; tables and messages are padded to it
   torch::Tensor parents_;    // [n] int64, -1 for roots

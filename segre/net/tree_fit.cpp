@@ -80,7 +80,7 @@ std::vector<int64_t> spanning_forest(const torch::Tensor& weights) {
 
 }  // namespace
 
-CountedTree count_tree(const DataSource& source, const FillLabels& fill) {
+CountedTree count_tree(const DataSource& source, const FillLabels& fill, const std::vector<int64_t>& apart) {
   const Space& space = source.space();
   if (space.n_coordinates() > kMostPaired)
     fail_input("net.kind = \"tree\" counts all pairs of labels, at most ", kMostPaired, " labels in all; the ",
@@ -91,7 +91,12 @@ CountedTree count_tree(const DataSource& source, const FillLabels& fill) {
   const int64_t n = space.n_variables();
   const int64_t width = space.max_labels();
   const auto pairs = count_pairs(source, fill);
-  CountedTree tree{spanning_forest(information_of(space, pairs)), torch::zeros({n, width}, torch::kFloat64),
+  auto information = information_of(space, pairs);
+  for (const int64_t i : apart) {
+    information.select(0, i).zero_();
+    information.select(1, i).zero_();
+  }
+  CountedTree tree{spanning_forest(information), torch::zeros({n, width}, torch::kFloat64),
                    torch::zeros({n, width, width}, torch::kFloat64)};
   for (int64_t i = 0; i < n; ++i) {
     const int64_t c = space.n_labels(i);

@@ -22,7 +22,8 @@ inline constexpr int64_t kMostPaired = 8192;
 
 /// Counts all pairs of labels and finds the tree of largest mutual information, less what each edge's parameters cost.
 /// Pairs with an unknown label are not counted unless `fill` replaces it. One more count per parent label, spread like
-/// the child's labels, keeps every probability above 0.
-CountedTree count_tree(const DataSource& source, const FillLabels& fill = nullptr);
+/// the child's labels, keeps every probability above 0. Variables that are `apart` are joined with none.
+CountedTree count_tree(const DataSource& source, const FillLabels& fill = nullptr,
+                       const std::vector<int64_t>& apart = {});
 
 }  // namespace segre

@@ -14,17 +14,22 @@ namespace {
 constexpr size_t kFewLabels = 20;
 constexpr size_t kMostLabels = 100;
 constexpr int64_t kRowsPerLabel = 4;
-// The most levels, and how many rows each should have at least.
-constexpr int64_t kMostLevels = 1024;
+// How many rows a level should have at least: so many up to some levels, then more, up to the most levels.
 constexpr int64_t kRowsPerLevel = 16;
+constexpr int64_t kManyLevels = 256;
+constexpr int64_t kRowsPerFurther = 64;
+constexpr int64_t kMostLevels = 1024;
 // The most values with labels of their own beside levels.
 constexpr size_t kMostOwn = 96;
 // Where a value has so many rows on average, the data recur to the same few values.
 constexpr int64_t kRowsPerPoint = 3;
 // Digits after the point that are written even if they are zeros.
 constexpr int64_t kMostDigits = 15;
-// Up to so many levels are labels of one variable.
+// Up to so many levels are labels of one variable; more share so many labels.
 constexpr int64_t kOneVariable = 40;
+constexpr int64_t kMostShared = 32;
+// The lowest and the highest level are cut into so many, as values become sparse towards the ends.
+constexpr int64_t kEndLevels = 4;
 
 int64_t count_of(const std::vector<CountedValue>& values) {
   int64_t n = 0;
@@ -32,12 +37,15 @@ int64_t count_of(const std::vector<CountedValue>& values) {
   return n;
 }
 
-int64_t levels_for(int64_t n_rows) { return std::clamp<int64_t>(n_rows / kRowsPerLevel, 4, kMostLevels); }
+int64_t levels_for(int64_t n_rows) {
+  const int64_t many = std::clamp<int64_t>(n_rows / kRowsPerLevel, 4, kManyLevels);
+  return std::clamp<int64_t>(n_rows / kRowsPerFurther, many, kMostLevels);
+}
 
-// Moves the values that are as frequent as a whole level, the most frequent ones first, to `own`.
+// Moves the values that recur too often for chance, the most frequent ones first, to `own`.
 std::vector<double> take_recurring(std::vector<CountedValue>& values) {
   const int64_t n = count_of(values);
-  const int64_t often = std::max<int64_t>(kRowsPerLevel, n / levels_for(n));
+  const int64_t often = std::max<int64_t>(kRowsPerLevel, n / kMostLevels);
   std::vector<int64_t> counts;
   for (const CountedValue& v : values)
     if (v.count >= often) counts.push_back(v.count);
@@ -56,17 +64,30 @@ std::vector<double> take_recurring(std::vector<CountedValue>& values) {
   return own;
 }
 
+// Where levels begin among n rows in order: equal shares, the first and the last of which are cut again.
+std::vector<int64_t> beginnings(int64_t n) {
+  const int64_t n_ends = 2 * (kEndLevels - 1);
+  const int64_t all = levels_for(n);
+  const bool cuts_ends = all >= kManyLevels;  // fewer have few rows as they are
+  const int64_t shares = cuts_ends ? all - n_ends : all;
+  std::vector<int64_t> begins;
+  for (int64_t k = 0; k < shares; ++k) {
+    const int64_t parts = cuts_ends && (k == 0 || k + 1 == shares) ? kEndLevels : 1;
+    for (int64_t part = 0; part < parts; ++part) begins.push_back((k * parts + part) * n / (shares * parts));
+  }
+  return begins;
+}
+
 // Edges of intervals with about as many rows each, the largest value last.
 std::vector<double> equally_full(const std::vector<CountedValue>& values) {
-  const int64_t n = count_of(values);
-  const int64_t most = levels_for(n);
+  const auto begins = beginnings(count_of(values));
   std::vector<double> edges;
   int64_t before = 0;
-  int64_t next = 0;  // of `most` equal shares of the rows, the first that has not begun
+  auto next = begins.begin();
   for (const CountedValue& v : values) {
     const int64_t end = before + v.count;
-    if (next < most && next * n / most < end) edges.push_back(v.value);
-    while (next < most && next * n / most < end) ++next;
+    if (next != begins.end() && *next < end) edges.push_back(v.value);
+    while (next != begins.end() && *next < end) ++next;
     before = end;
   }
   // The last interval ends at the largest value and has more than that one.
@@ -122,8 +143,7 @@ Bins choose_levels(const ValueScale& scale, const std::vector<CountedValue>& val
   } else {
     levels.edges = equally_full(rest);
   }
-  if (levels.n_intervals() > kOneVariable)
-    levels.fine = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(levels.n_intervals()))));
+  if (levels.n_intervals() > kOneVariable) levels.fine = (levels.n_intervals() + kMostShared - 1) / kMostShared;
   return levels;
 }
 

@@ -7,6 +7,7 @@
 #include "segre/core/error.h"
 #include "segre/core/text.h"
 #include "segre/net/mlp.h"
+#include "segre/net/number_columns.h"
 #include "segre/net/residual.h"
 #include "segre/net/tree_fit.h"
 #include "segre/recipes/pace.h"
@@ -180,6 +181,7 @@ Experiment table_recipe(const std::string& kind, const Space& space, int64_t n_i
     e.net.dropout = dropout_for(n_items);
     e.net.of<ResidualOptions>().width = width_for(n_items, device);
     e.net.of<ResidualOptions>().tree = n_items > 0 && has_tree(space);
+    e.net.of<ResidualOptions>().columns = n_items > 0 && NumberColumns::any(space);
   }
   return e;
 }

@@ -87,14 +87,24 @@ TEST(NumberLevels, ValuesThatRecurHaveLabelsOfTheirOwn) {
   }
 }
 
+// But for the four lowest and the four highest levels, which share one level's rows.
 TEST(NumberLevels, AreAboutEquallyFull) {
   const Sample sample = sample_of([](double u) { return concat(skewed(u)); });
   const Bins levels = sample.levels();
   std::map<int64_t, int64_t> rows;
   for (const auto& [value, count] : sample.counts) rows[levels.number_of(levels.place(value))] += count;
-  EXPECT_EQ(static_cast<int64_t>(rows.size()), levels.n_intervals());
-  const double wanted = static_cast<double>(kRows) / static_cast<double>(levels.n_intervals());
-  for (const auto& [level, count] : rows) EXPECT_NEAR(static_cast<double>(count), wanted, 1.0) << level;
+  const int64_t n = levels.n_intervals();
+  EXPECT_EQ(static_cast<int64_t>(rows.size()), n);
+  const double wanted = static_cast<double>(kRows) / static_cast<double>(n - 6);
+  for (const auto& [level, count] : rows)
+    EXPECT_NEAR(static_cast<double>(count), level < 4 || level >= n - 4 ? 0.25 * wanted : wanted, 1.0) << level;
+}
+
+TEST(NumberLevels, FewLevelsShareALabel) {
+  const Bins levels = sample_of([](double u) { return concat(skewed(u)); }).levels();
+  EXPECT_EQ(levels.n_intervals(), 256);
+  EXPECT_EQ(levels.n_shared(), 32);
+  EXPECT_EQ(levels.fine, 8);
 }
 
 TEST(NumberLevels, FewerRowsGiveFewerLevels) {

@@ -42,6 +42,7 @@ classes = 9
 blocks = 5
 block_width = 96
 tree = true
+columns = true
 layers = 6
 width = 40
 token_heads = 5

@@ -4,6 +4,7 @@
 
 #include "segre/core/text.h"
 #include "segre/net/net_kinds.h"
+#include "segre/net/residual.h"
 #include "segre/net/unet.h"
 #include "segre/recipes/pace.h"
 #include "tests/support/datasets.h"
@@ -167,6 +168,18 @@ TEST(ChooseRecipe, WithoutATimeLimitItIsTheRecipeForTheData) {
     Experiment recipe = recipe_for(space, 40);
     EXPECT_EQ(schema_of(chosen).to_toml(false), schema_of(recipe).to_toml(false)) << space.describe();
   }
+}
+
+TEST(ChooseRecipe, JoinsTheLevelsOfNumbers) {
+  Bins levels;
+  for (int k = 0; k <= 64; ++k) levels.edges.push_back(k);
+  levels.are_levels = true;
+  levels.fine = 2;
+  std::vector<Variable> variables{{"x", 32, {}, levels, {}, "x"}, {"x (within)", 2, {}, {}, {}, "x"}};
+  for (int k = 0; k < 8; ++k) variables.push_back({concat("y", k), 3, {}});
+  const auto chosen = choose({.source = rows_of(Space::table(variables), 40)}).experiment;
+  EXPECT_TRUE(chosen.net.of<ResidualOptions>().columns);
+  EXPECT_FALSE(choose({.source = rows_of(table(12), 40)}).experiment.net.of<ResidualOptions>().columns);
 }
 
 TEST(ChooseRecipe, SaysWhy) {
