@@ -18,8 +18,10 @@
 namespace segre {
 namespace {
 
-// A joint or table this small gets a mixture of products, which costs one term per variable and class.
+// A joint or table this small gets a mixture of products, which costs one term per variable and class. With numbers
+// of many levels it overfits: they need a network that knows that levels are ordered.
 constexpr int64_t kFewVariables = 8;
+bool is_few(const Space& space) { return space.n_variables() <= kFewVariables && !NumberColumns::any(space); }
 
 // Tables and sequences of this many labels in all are too wide for dense layers.
 constexpr int64_t kMostDense = 100'000;
@@ -149,7 +151,7 @@ bool fits_evidence(const RecipeTask& task) {
 
 // An Experiment's defaults are the recipe for a few variables, but for the evidence.
 Experiment table_recipe(const std::string& kind, const Space& space, int64_t n_items, torch::Device device) {
-  const bool few = space.n_variables() <= kFewVariables;
+  const bool few = is_few(space);
   Experiment e;
   e.train.evidence.kind = EvidenceKind::any;
   e.net.kind = kind;
@@ -187,7 +189,7 @@ Experiment table_recipe(const std::string& kind, const Space& space, int64_t n_i
 }
 
 std::string table_kind(const Space& space, torch::Device device) {
-  if (space.n_variables() <= kFewVariables) return "latent_class";
+  if (is_few(space)) return "latent_class";
   return device.is_cpu() && space.n_coordinates() <= kMostDense ? "residual" : "transformer";
 }
 
@@ -197,7 +199,7 @@ Choice choose_table_recipe(const RecipeTask& task) {
   const auto recipe = [&](const std::string& kind) -> Choice {
     return {.experiment = changed(table_recipe(kind, space, n_items, task.device), task)};
   };
-  if (space.n_variables() <= kFewVariables) {
+  if (is_few(space)) {
     task.on_reason(concat("a mixture of products, as for all data of at most ", kFewVariables, " variables"));
     return recipe("latent_class");
   }
