@@ -44,8 +44,8 @@ bool is_integer(std::string_view text);
 /// Whether the whole text is a number, with or without a fraction.
 bool is_number(std::string_view text);
 
-/// Whether a text of digits is a code rather than a number: it begins with a zero, as 007, or is so large that a float64
-/// does not hold it, as 9007199254740993.
+/// Whether a text of digits is a code rather than a number: it begins with a zero, as 007, or is so large that a
+/// float64 does not hold it, as 9007199254740993.
 bool is_code(std::string_view text);
 
 /// Name of the label for missing values in a table.

@@ -129,7 +129,9 @@ TEST(PngFolder, ForAModelAStrayValueIsJudgedByItsLabels) {
   const auto name = "png:" + folder.path().string();
   const auto source = open_source_for(Space::image(8, 8, 201), name, "--data x");
   EXPECT_EQ(source->rows(0, 1)[0][7].item<int64_t>(), 200);
-  EXPECT_TRUE(test::contains(input_error([&] { open_source_for(Space::image(8, 8, 5), name, "--data x"); }),
+  EXPECT_TRUE(test::contains(input_error([&] {
+                               open_source_for(Space::image(8, 8, 5), name, "--data x");
+                             }),
                              "a.png: row 0, column 7: label '200', which training never saw; it has 0 to 4"));
 }
 
