@@ -23,6 +23,24 @@ int64_t digits_after_point(std::string_view text) {
   return static_cast<int64_t>(end - point - 1);
 }
 
+// The patterns that dates, times and durations of a column may have. Where two fit, the day is first.
+constexpr const char* kPatterns[] = {
+    moment_pattern::kIso, "%Y/%m/%d %T", "%Y.%m.%d %T", "%d.%m.%Y %T",         "%d/%m/%Y %T",
+    "%m/%d/%Y %T",        "%d-%m-%Y %T", "%m-%d-%Y %T", moment_pattern::kTime, moment_pattern::kDuration};
+
+// How many digits day and month have in a text, and whether one of them begins with a zero.
+std::vector<size_t> widths_of_date(std::string_view text, bool& has_zero) {
+  std::vector<size_t> widths;
+  text = text.substr(0, text.find_first_of(" T:"));
+  while (!text.empty()) {
+    const size_t width = std::min(text.find_first_of("-./"), text.size());
+    has_zero = has_zero || (width == 2 && text[0] == '0');
+    widths.push_back(width);
+    text.remove_prefix(std::min(width + 1, text.size()));
+  }
+  return widths;
+}
+
 }  // namespace
 
 std::optional<double> ValueScale::add(std::string_view text) {
@@ -36,16 +54,47 @@ std::optional<double> ValueScale::add(std::string_view text) {
     has_values_ = true;
     return number;
   }
-  const auto moment = parse_moment(text);
-  if (!moment || (has_values_ && !is_date())) return std::nullopt;
+  return has_values_ && !is_date() ? std::nullopt : add_moment(text);
+}
+
+std::optional<double> ValueScale::add_moment(std::string_view text) {
+  static const std::vector<const char*> kAll(std::begin(kPatterns), std::end(kPatterns));
+  std::optional<Moment> moment;
+  std::vector<const char*> fitting;
+  for (const char* pattern : has_values_ ? patterns_ : kAll) {
+    const auto read = parse_moment(text, pattern);
+    if (read) fitting.push_back(pattern);
+    if (read && !moment) moment = read;
+  }
+  if (!moment || (has_values_ && moment->zone.empty() != zone_.empty())) return std::nullopt;
+  patterns_ = std::move(fitting);
+  if (!has_values_) zone_ = moment->zone;
   kind_.unit = std::max(kind_.unit, unit_of(*moment));  // the finest
+  kind_.decimals = std::max(kind_.decimals, moment->digits);
+  has_t_ = has_t_ || text.find('T') != std::string_view::npos;
+  for (const size_t width : widths_of_date(text, has_zero_)) has_short_ = has_short_ || width == 1;
   has_values_ = true;
-  return static_cast<double>(moment->seconds);
+  return static_cast<double>(moment->seconds) + moment->fraction;
+}
+
+// How the dates are written; empty if as usual.
+std::string ValueScale::pattern() const {
+  if (!is_date()) return "";
+  std::string text = patterns_.front();
+  if (text.starts_with("%T") || text.starts_with("%D")) return text;
+  const size_t time = text.find(" %T");
+  if (has_t_) text[time] = 'T';
+  if (kind_.unit == Bins::Unit::day) text.resize(time);
+  for (const char* part : {"%m", "%d"})
+    if (has_short_ && !has_zero_) text.insert(text.find(part) + 1, 1, '-');
+  const bool is_usual = zone_.empty() && std::string_view(moment_pattern::kIso).starts_with(text);
+  return is_usual ? "" : text + zone_;
 }
 
 Bins ValueScale::with_edges(std::vector<double> edges) const {
   Bins bins = kind_;
   bins.edges = std::move(edges);
+  bins.pattern = pattern();
   return bins;
 }
 
@@ -59,7 +108,9 @@ Bins quantile_bins(const ValueScale& scale, std::span<double> values, int64_t mo
     if (edges.empty() || edge > edges.back()) edges.push_back(edge);
   }
   edges.push_back(values.back());
-  return scale.with_edges(std::move(edges));
+  Bins bins = scale.with_edges(std::move(edges));
+  if (bins.pattern == "%Y-%m-%dT%T") bins.pattern.clear();  // names of bins have always had a space
+  return bins;
 }
 
 BinsOption BinsOption::read(const SourceName& name) {

@@ -12,22 +12,35 @@
 
 namespace segre {
 
-/// What the values of a column are, detected as they come: all numbers, or all dates.
+/// What the values of a column are, detected as they come: all numbers, or all dates, times of day or durations of one
+/// pattern (see moment.h), all or none with an offset from UTC.
 class ValueScale {
  public:
-  /// The value of a text; nullopt if it is neither a number nor a date, or differs in kind from those before it.
+  /// The value of a text; nullopt if it is none, or differs in kind from those before it. As long as is_ambiguous(), a
+  /// date is read with the day first, and others may show that it was the month.
   std::optional<double> add(std::string_view text);
-  /// Whether the values so far are dates.
+  bool is_empty() const { return !has_values_; }
+  /// Whether the values so far are dates, times or durations.
   bool is_date() const { return has_values_ && kind_.unit != Bins::Unit::number; }
+  /// Whether the dates so far could be read in two ways, such as 03/05/2024.
+  bool is_ambiguous() const { return patterns_.size() > 1; }
   /// Bins with these edges for values of this kind.
   Bins with_edges(std::vector<double> edges) const;
   /// The fewest digits that a text has after the point.
   int64_t least_digits() const { return least_digits_.value_or(0); }
 
  private:
+  std::optional<double> add_moment(std::string_view text);
+  std::string pattern() const;
+
   bool has_values_ = false;
   Bins kind_;  // without edges
   std::optional<int64_t> least_digits_;
+  std::vector<const char*> patterns_;  // those that all dates so far have
+  std::string zone_;                   // the first one
+  bool has_t_ = false;                 // between date and time
+  bool has_short_ = false;             // a day or month of one digit
+  bool has_zero_ = false;              // one that begins with a zero
 };
 
 /// At most `most` bins, as equally full as ties allow: their edges are the different values at the quantiles. A

@@ -75,13 +75,17 @@ std::vector<double> equally_full(const std::vector<CountedValue>& values) {
   return edges;
 }
 
-// The largest number of units of the last digit that divides all values.
+// The largest number of units of the last digit, or of seconds, minutes or days, that divides all values; of dates,
+// what lies between them.
 int64_t stride_of(const Bins& bins, const std::vector<CountedValue>& values) {
-  if (bins.unit != Bins::Unit::number || bins.decimals == Bins::kAnyDecimals) return 1;
-  const double unit = std::pow(10.0, static_cast<double>(bins.decimals));
+  if (bins.decimals == Bins::kAnyDecimals) return 1;
+  const bool is_number = bins.unit == Bins::Unit::number;
+  const double zero = is_number ? 0.0 : values.front().value;
+  const double seconds = bins.unit == Bins::Unit::day ? 86'400.0 : bins.unit == Bins::Unit::minute ? 60.0 : 1.0;
+  const double unit = std::pow(10.0, static_cast<double>(bins.decimals)) / (is_number ? 1.0 : seconds);
   int64_t stride = 0;
   for (const CountedValue& v : values) {
-    const double units = std::round(std::abs(v.value) * unit);
+    const double units = std::round(std::abs(v.value - zero) * unit);
     if (units > 0x1p52) return 1;
     stride = std::gcd(stride, static_cast<int64_t>(units));
     if (stride == 1) break;
@@ -96,8 +100,8 @@ Bins choose_levels(const ValueScale& scale, const std::vector<CountedValue>& val
   levels.are_levels = true;
   levels.least_digits = std::min<int64_t>(scale.least_digits(), kMostDigits);
   const auto n_values = static_cast<int64_t>(values.size());
-  const bool few = values.size() <= kFewLabels ||
-                   (values.size() <= kMostLabels && count_of(values) >= kRowsPerLabel * n_values);
+  const bool few =
+      values.size() <= kFewLabels || (values.size() <= kMostLabels && count_of(values) >= kRowsPerLabel * n_values);
   std::vector<CountedValue> rest = few ? std::vector<CountedValue>{} : values;
   if (few) {
     for (const CountedValue& v : values) levels.own.push_back(v.value);

@@ -9,13 +9,16 @@
 
 #include "segre/core/error.h"
 #include "segre/core/json_number.h"
+#include "segre/core/utf8.h"
 #include "segre/space/moment.h"
 
 namespace segre {
 namespace {
 
 constexpr int64_t kMostDecimals = 15;    // digits that a float64 always preserves
+constexpr int64_t kMostFraction = 6;     // digits of a fraction of a second that it preserves beside a date
 constexpr int64_t kMostShared = 4096;    // levels that share a label, as a checkpoint may have them
+constexpr double kLongNumber = 1e16;     // from there on, numbers are written with an exponent
 constexpr double kMostSteps = 0x1p50;    // more values in a bin than a uniform number can distinguish
 constexpr size_t kLongestNumber = 1100;  // characters of a float64 written without an exponent
 
@@ -53,9 +56,9 @@ int64_t resolution_of(Bins::Unit unit) {
 
 // Spacing of adjacent values; 0 if they can be arbitrarily close.
 double step_of(const Bins& bins) {
-  if (bins.unit != Bins::Unit::number) return static_cast<double>(resolution_of(bins.unit));
   if (bins.decimals == Bins::kAnyDecimals) return 0.0;
-  return static_cast<double>(bins.stride) * std::pow(10.0, -static_cast<double>(bins.decimals));
+  const double unit = bins.unit == Bins::Unit::number ? 1.0 : static_cast<double>(resolution_of(bins.unit));
+  return static_cast<double>(bins.stride) * unit * std::pow(10.0, -static_cast<double>(bins.decimals));
 }
 
 // An interval, without the values that have labels of their own.
@@ -90,8 +93,10 @@ int64_t nearest_of(std::span<const double> values, double value) {
 
 // A value as the data would write it; with `any_digits`, all the digits it needs.
 std::string value_text(const Bins& bins, double value, bool any_digits) {
-  if (bins.unit != Bins::Unit::number) return moment_text(static_cast<int64_t>(value), resolution_of(bins.unit));
-  if (any_digits || bins.decimals == Bins::kAnyDecimals) return number_text(value);
+  if (bins.unit != Bins::Unit::number)
+    return moment_text(value, resolution_of(bins.unit), bins.decimals,
+                       bins.pattern.empty() ? moment_pattern::kIso : std::string_view(bins.pattern));
+  if (any_digits || bins.decimals == Bins::kAnyDecimals || std::abs(value) >= kLongNumber) return number_text(value);
   if (!bins.least_digits) return number_text(value, std::chars_format::fixed, static_cast<int>(bins.decimals));
   int64_t digits = std::max(bins.decimals, *bins.least_digits);
   std::string text = number_text(value, std::chars_format::fixed, static_cast<int>(digits));
@@ -119,9 +124,24 @@ int64_t decimals_of(double value) {
 
 std::optional<double> Bins::parse(std::string_view text) const {
   if (unit == Unit::number) return parse_number(text);
-  const auto moment = parse_moment(trimmed(text));
-  return moment ? std::optional(static_cast<double>(moment->seconds)) : std::nullopt;
+  text = trimmed(text);
+  auto moment = pattern.empty() ? std::nullopt : parse_moment(text, pattern);
+  if (!moment && (pattern.empty() || pattern.find("%Y") != std::string::npos))
+    moment = parse_moment(text, moment_pattern::kIso);
+  if (!moment || (!moment->zone.empty() && !has_zone())) return std::nullopt;
+  // Without an offset, it is the column's.
+  const auto offset = moment->zone.empty() ? offset_of(std::string_view(pattern).substr(find_zone(pattern))) : 0;
+  return static_cast<double>(moment->seconds - offset.value_or(0)) + moment->fraction;
 }
+
+const char* Bins::called() const {
+  return unit == Unit::number               ? "number"
+         : pattern.starts_with("%D")        ? "duration"
+         : pattern == moment_pattern::kTime ? "time of day"
+                                            : "date";
+}
+
+bool Bins::has_zone() const { return find_zone(pattern) < pattern.size(); }
 
 Bins::Place Bins::place(double value) const {
   const bool has_own = std::binary_search(own.begin(), own.end(), value);
@@ -157,6 +177,16 @@ double Bins::least() const {
 
 double Bins::largest() const {
   return own.empty() ? edges.back() : edges.empty() ? own.back() : std::max(edges.back(), own.back());
+}
+
+std::string Bins::distance(double value) const {
+  const bool is_below = value < least();
+  const double by = is_below ? least() - value : value - largest();
+  const char* const side = is_below ? " below" : " above";
+  if (unit == Unit::number) return concat(by, side);
+  const double in_units = by / static_cast<double>(resolution_of(unit));
+  return concat(number_text(std::ceil(in_units)), " ", kUnitNames[static_cast<int>(unit)],
+                std::ceil(in_units) == 1.0 ? "" : "s", side);
 }
 
 double Bins::beyond(double value) const {
@@ -252,37 +282,60 @@ double Bins::mean(const double* p) const {
   return sum;
 }
 
+namespace {
+
+void check_levels(const Bins& bins, const std::string& what) {
+  if (bins.fine < 1 || bins.fine > kMostShared)
+    fail_input(what, ": ", bins.fine, " levels per label, 1 to ", kMostShared, " were expected");
+  if (bins.least_digits && (*bins.least_digits < 0 || *bins.least_digits > kMostDecimals))
+    fail_input(what, ": at least ", *bins.least_digits, " digits after the point, 0 to ", kMostDecimals,
+               " were expected");
+  if (bins.stride < 1) fail_input(what, ": values in steps of ", bins.stride, " units, at least 1 was expected");
+  for (size_t k = 1; k < bins.own.size(); ++k)
+    if (bins.own[k] <= bins.own[k - 1])
+      fail_input(what, ": a recurring value is ", bins.own[k], " after ", bins.own[k - 1],
+                 ", a larger one was expected");
+}
+
+// How values are written.
+void check_text(const Bins& bins, const std::string& what) {
+  const bool is_number = bins.unit == Bins::Unit::number;
+  if (is_number && (bins.decimals < Bins::kAnyDecimals || bins.decimals > kMostDecimals))
+    fail_input(what, ": numeric bins with ", bins.decimals, " decimals, 0 to ", kMostDecimals, " were expected");
+  const int64_t most = bins.unit == Bins::Unit::second ? kMostFraction : 0;
+  if (!is_number && (bins.decimals < 0 || bins.decimals > most))
+    fail_input(what, ": dates with ", bins.decimals, " digits after the point, 0 to ", most, " were expected");
+  if (!bins.pattern.empty() && (is_number || !is_moment_pattern(bins.pattern)))
+    fail_input(what, ": values are written as '", printable(bins.pattern), "', a pattern of dates was expected");
+}
+
+void check_value(const Bins& bins, const std::string& called, double value) {
+  const bool is_date = value >= static_cast<double>(kFirstSecond) && value <= static_cast<double>(kLastSecond);
+  if (bins.unit == Bins::Unit::number ? !std::isfinite(value) : !is_date)
+    fail_input(called, " is ", value, ", a ",
+               bins.unit == Bins::Unit::number ? "finite number" : "date of the years 1 to 9999", " was expected");
+}
+
+}  // namespace
+
 void Bins::check(const std::string& what) const {
-  if (are_levels) {
-    if (fine < 1 || fine > kMostShared)
-      fail_input(what, ": ", fine, " levels per label, 1 to ", kMostShared, " were expected");
-    if (least_digits && (*least_digits < 0 || *least_digits > kMostDecimals))
-      fail_input(what, ": at least ", *least_digits, " digits after the point, 0 to ", kMostDecimals, " were expected");
-    if (stride < 1) fail_input(what, ": values in steps of ", stride, " units, at least 1 was expected");
-    for (size_t k = 0; k < own.size(); ++k)
-      if (!std::isfinite(own[k]) || (k > 0 && own[k] <= own[k - 1]))
-        fail_input(what, ": a recurring value is ", own[k], ", finite and ascending ones were expected");
-    if (edges.empty() && !own.empty()) return;
-  }
+  check_text(*this, what);
+  for (const double value : own) check_value(*this, what + ": a recurring value", value);
+  if (are_levels) check_levels(*this, what);
+  if (are_levels && edges.empty() && !own.empty()) return;
   if (edges.size() < 2) fail_input(what, ": bins with ", edges.size(), " edges, at least 2 were expected");
-  if (decimals < kAnyDecimals || decimals > kMostDecimals)
-    fail_input(what, ": numeric bins with ", decimals, " decimals, 0 to ", kMostDecimals, " were expected");
   for (size_t k = 0; k < edges.size(); ++k) {
-    const double edge = edges[k];
-    const bool is_date = edge >= static_cast<double>(kFirstSecond) && edge <= static_cast<double>(kLastSecond);
-    if (unit == Unit::number ? !std::isfinite(edge) : !is_date)
-      fail_input(what, ": a bin edge is ", edge, ", a ",
-                 unit == Unit::number ? "finite number" : "date of the years 1 to 9999", " was expected");
-    if (k > 0 && (edge < edges[k - 1] || (edge == edges[k - 1] && k + 1 < edges.size())))
-      fail_input(what, ": a bin edge is ", edge, " after ", edges[k - 1], ", a larger one was expected");
+    check_value(*this, what + ": a bin edge", edges[k]);
+    if (k > 0 && (edges[k] < edges[k - 1] || (edges[k] == edges[k - 1] && k + 1 < edges.size())))
+      fail_input(what, ": a bin edge is ", edges[k], " after ", edges[k - 1], ", a larger one was expected");
   }
 }
 
 nlohmann::json Bins::to_json() const {
   nlohmann::json json{{"unit", kUnitNames[static_cast<int>(unit)]}, {"edges", edges}};
-  if (unit == Unit::number) json["decimals"] = decimals;
-  if (are_levels)
-    json["levels"] = {{"per_label", fine}, {"own", own}, {"are_points", are_points}, {"stride", stride}};
+  if (unit == Unit::number || decimals > 0) json["decimals"] = decimals;
+  if (!pattern.empty()) json["pattern"] = pattern;
+  if (are_levels) json["levels"] = {{"per_label", fine}, {"own", own}, {"are_points", are_points}, {"stride", stride}};
   if (least_digits) json["levels"]["least_digits"] = *least_digits;
   return json;
 }
@@ -298,7 +351,9 @@ Bins Bins::from_json(const nlohmann::json& json) {
     if (!edge.is_number()) fail_input("a bin edge is of type ", edge.type_name(), ", a number was expected");
     bins.edges.push_back(edge.get<double>());
   }
-  if (bins.unit == Unit::number) bins.decimals = json_integer(json.at("decimals"), "the bins' number of decimals");
+  if (bins.unit == Unit::number || json.contains("decimals"))
+    bins.decimals = json_integer(json.at("decimals"), "the bins' number of decimals");
+  if (json.contains("pattern")) bins.pattern = json.at("pattern").get<std::string>();
   if (json.contains("levels")) {
     const auto& levels = json.at("levels");
     bins.are_levels = true;

@@ -23,7 +23,8 @@ struct Bins {
 
   Unit unit = Unit::number;
   std::vector<double> edges;  ///< ascending, the last two may be equal; dates in seconds since 1970-01-01 00:00
-  int64_t decimals = 0;       ///< for numbers: digits after the point in the data, 0 to 15, or kAnyDecimals
+  /// For numbers: digits after the point in the data, 0 to 15, or kAnyDecimals. For seconds, 0 to 6 digits.
+  int64_t decimals = 0;
   bool are_levels = false;    ///< the fields below are of levels only
   int64_t fine = 1;           ///< intervals that share a label
   std::vector<double> own{};  ///< values with a label of their own, ascending
@@ -31,6 +32,10 @@ struct Bins {
   int64_t stride = 1;         ///< all values are multiples of this many units of the last digit
   /// How many digits after the point the data write at least: 0.5 and 0.25 if it is 1; unset: always `decimals`.
   std::optional<int64_t> least_digits{};
+
+  /// How dates, times of day and durations are written, such as "%d.%m.%Y"; moment.h describes patterns. Empty: as
+  /// YYYY-MM-DD HH:MM:SS.
+  std::string pattern{};
 
   /// Where a value belongs: its label, and that of the second variable, 0 if the label has a single interval.
   struct Place {
@@ -48,7 +53,11 @@ struct Bins {
   static constexpr int64_t kFewValues = 20;
   /// Number of variables of the column: 2 if intervals share labels.
   int64_t n_variables() const { return fine > 1 ? 2 : 1; }
-  /// Parses a value: a finite number, or a moment as read by parse_moment.
+  /// What a value is called: "number", "date", "time of day" or "duration".
+  const char* called() const;
+  /// Whether the values are moments of a time zone, or of UTC.
+  bool has_zone() const;
+  /// Parses a value: a finite number, or a moment of the pattern or written as YYYY-MM-DD HH:MM:SS.
   std::optional<double> parse(std::string_view text) const;
   /// The label of a value; values below all intervals go to the first, values above to the last.
   int64_t find(double value) const { return place(value).label; }
@@ -64,6 +73,8 @@ struct Bins {
   double largest() const;
   /// Whether a value lies between them.
   bool covers(double value) const { return value >= least() && value <= largest(); }
+  /// How far a value lies beyond the range, in words: "110 above", "31 days below".
+  std::string distance(double value) const;
   /// How far a value lies beyond the bins, in widths of the nearest one (at least 1% of the range); 0 if it lies
   /// within. Among n fresh values of a skewed distribution a few lie beyond the n that training had, but hardly any by
   /// more than 1.

@@ -36,6 +36,44 @@ TEST(ValueScale, IsOfNumbersOrOfDatesAndOfNothingElse) {
   EXPECT_TRUE(dates.is_date());
 }
 
+TEST(ValueScale, FindsThePatternOfDates) {
+  const auto pattern = [](const std::vector<std::string>& texts) { return scale_of(texts).with_edges({}).pattern; };
+  EXPECT_EQ(pattern({"2020-01-01", "2020-01-02 12:00"}), "") << "as usual";
+  EXPECT_EQ(pattern({"2020-01-01T12:00:00", "2020-01-02T13:00:00"}), "%Y-%m-%dT%T");
+  EXPECT_EQ(pattern({"2020-01-01 12:00:00+01:00", "2020-07-02 12:00:00+02:00"}), "%Y-%m-%d %T+01:00") << "the first";
+  EXPECT_EQ(pattern({"05.03.2024", "31.12.2024"}), "%d.%m.%Y");
+  EXPECT_EQ(pattern({"5.3.2024", "31.12.2024"}), "%-d.%-m.%Y");
+  EXPECT_EQ(pattern({"03/05/2024", "03/25/2024"}), "%m/%d/%Y");
+  EXPECT_EQ(pattern({"03/05/2024", "25/03/2024"}), "%d/%m/%Y");
+  EXPECT_EQ(pattern({"3/5/2024 7:08", "3/25/2024 12:30"}), "%-m/%-d/%Y %T");
+  EXPECT_EQ(pattern({"07:08", "12:30:15"}), "%T");
+  EXPECT_EQ(pattern({"1 days", "2 days 03:04:05"}), "%D days %T");
+}
+
+TEST(ValueScale, ReadsADateOnceItsPatternIsKnown) {
+  ValueScale scale;
+  scale.add("03/05/2024");
+  EXPECT_TRUE(scale.is_ambiguous());
+  scale.add("03/25/2024");
+  EXPECT_FALSE(scale.is_ambiguous());
+  EXPECT_EQ(scale.add("03/05/2024"), scale_of({"2024-03-05"}).add("2024-03-05"));
+  EXPECT_FALSE(scale.add("25/03/2024")) << "not both";
+}
+
+TEST(ValueScale, IsOfOnePattern) {
+  EXPECT_FALSE(scale_of({"2020-01-01"}).add("01.01.2020"));
+  EXPECT_FALSE(scale_of({"2020-01-01 12:00"}).add("2020-01-01 12:00Z")) << "all have an offset or none has";
+  EXPECT_FALSE(scale_of({"12:00"}).add("2020-01-01"));
+  EXPECT_FALSE(scale_of({"1 days"}).add("12:00"));
+}
+
+TEST(ValueScale, MomentsOfAnOffsetAreOfUtc) {
+  ValueScale scale;
+  const auto first = scale.add("2020-01-01 12:00:00+01:00");
+  EXPECT_EQ(scale.add("2020-01-01 13:00:00+02:00"), first);
+  EXPECT_EQ(first, scale_of({"2020-01-01 11:00"}).add("2020-01-01 11:00"));
+}
+
 TEST(QuantileBins, HoldAsManyValuesEach) {
   Edges values(100);
   std::iota(values.rbegin(), values.rend(), 0.0);

@@ -153,6 +153,36 @@ TEST(Bins, GoThroughJson) {
   }
 }
 
+TEST(Bins, WriteDatesAsTheColumnDoes) {
+  Bins dates{Unit::second, {seconds("2024-03-05 07:00"), seconds("2024-03-06 07:00")}};
+  dates.are_levels = true;
+  dates.stride = 3600;  // whole hours
+  dates.pattern = "%d.%m.%Y %T+01:00";
+  EXPECT_EQ(dates.text_of(dates.least()), "05.03.2024 08:00:00+01:00");
+  EXPECT_EQ(drawn(dates, 0).size(), 25U) << "both ends";
+  for (const std::string& text : drawn(dates, 0)) EXPECT_EQ(text.substr(13), ":00:00+01:00") << text;
+  EXPECT_EQ(dates.parse("05.03.2024 08:00:00+01:00"), dates.least());
+  EXPECT_EQ(dates.parse("05.03.2024 09:00:00+02:00"), dates.least());
+  EXPECT_EQ(dates.parse("2024-03-05 08:00:00"), dates.least()) << "in the column's zone, as other programs write it";
+  const Bins back = Bins::from_json(nlohmann::json::parse(dates.to_json().dump()));
+  back.check("variable a");
+  EXPECT_EQ(back.pattern, dates.pattern);
+  EXPECT_EQ(back.text_of(back.largest()), "06.03.2024 08:00:00+01:00");
+  EXPECT_STREQ(dates.called(), "date");
+  dates.pattern = "%T";
+  EXPECT_STREQ(dates.called(), "time of day");
+  dates.pattern = "%D days %T";
+  EXPECT_STREQ(dates.called(), "duration");
+}
+
+TEST(Bins, SayHowFarOutsideAValueLies) {
+  EXPECT_EQ(ages().distance(90), "10 above");
+  EXPECT_EQ(ages().distance(19.5), "0.5 below");
+  const Bins days{Unit::day, {0, 86'400}};
+  EXPECT_EQ(days.distance(-86'400), "1 day below");
+  EXPECT_EQ(days.distance(seconds("1970-02-01")), "30 days above");
+}
+
 TEST(Bins, OfADamagedFileAreRefused) {
   const auto error = [](const std::string& text) {
     return input_error([&] { Bins::from_json(nlohmann::json::parse(text)).check("variable a"); });
@@ -167,6 +197,10 @@ TEST(Bins, OfADamagedFileAreRefused) {
             "a bin edge is of type string, a number was expected");
   EXPECT_EQ(error(R"({"unit": "number", "edges": [0, 1], "decimals": 16})"),
             "variable a: numeric bins with 16 decimals, 0 to 15 were expected");
+  EXPECT_EQ(error(R"({"unit": "day", "edges": [0, 1], "pattern": "%Y-%"})"),
+            "variable a: values are written as '%Y-%', a pattern of dates was expected");
+  EXPECT_EQ(error(R"({"unit": "second", "edges": [0, 1], "decimals": 9})"),
+            "variable a: dates with 9 digits after the point, 0 to 6 were expected");
   EXPECT_EQ(error(R"({"unit": "day", "edges": [0, 1e300]})"),
             "variable a: a bin edge is 1e+300, a date of the years 1 to 9999 was expected");
 }
