@@ -30,6 +30,16 @@ bool is_number(std::string_view text) {
   return parses_as(text, value);
 }
 
+bool is_code(std::string_view text) {
+  constexpr double kLargest = 0x1p53;  // below, float64 holds all whole numbers
+  if (text.starts_with('-')) text.remove_prefix(1);
+  double value = 0.0;
+  if (!parses_as(text, value))
+    return text.size() > 15 && text.find_first_not_of("0123456789") == std::string_view::npos;
+  const bool has_zero = text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+  return has_zero || (value >= kLargest && text.find_first_not_of("0123456789") == std::string_view::npos);
+}
+
 int32_t LabelDictionary::number(std::string_view text) {
   const auto at = numbers_.find(text);
   if (at != numbers_.end()) return at->second;
@@ -60,9 +70,30 @@ LabelDictionary::Sorted LabelDictionary::sorted(std::string_view last) const {
 }
 
 bool is_missing(std::string_view text) {
-  static constexpr std::string_view kMissing[] = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "?", kMissingName};
-  constexpr size_t kLongest = 9;  // the length rules out most texts
-  return text.size() <= kLongest && std::find(std::begin(kMissing), std::end(kMissing), text) != std::end(kMissing);
+  static constexpr std::string_view kMissing[] = {
+      "",    "NA",   "N/A",  "NaN", "nan",    "null",    "NULL",    "None",     "n/a",      "<NA>",      "#N/A",
+      "#NA", "-NaN", "-nan", "NaT", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN", "#N/A N/A", kMissingName};
+  constexpr size_t kLongest = 9;  // the length or the first character rules out most texts
+  constexpr std::string_view kFirst = "Nn<#-1(";
+  if (text.size() > kLongest || (!text.empty() && kFirst.find(text[0]) == std::string_view::npos)) return false;
+  return std::find(std::begin(kMissing), std::end(kMissing), text) != std::end(kMissing);
+}
+
+bool is_missing_mark(std::string_view text) {
+  static constexpr std::string_view kMarks[] = {
+      "?",    "-",  "--",   "---", ".",    "..",       "unknown",   "Unknown", "UNKNOWN", "missing", "Missing",
+      "none", "na", "n.a.", "inf", "-inf", "Infinity", "-Infinity", "Inf",     "-Inf",    "NONE"};
+  constexpr size_t kLongest = 9;
+  constexpr std::string_view kFirst = "?-.uUmMnNiI";
+  if (text.empty() || text.size() > kLongest || kFirst.find(text[0]) == std::string_view::npos) return false;
+  return std::find(std::begin(kMarks), std::end(kMarks), text) != std::end(kMarks);
+}
+
+bool is_word(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    const bool is_ascii = static_cast<unsigned char>(c) < 0x80;
+    return !is_ascii || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  });
 }
 
 std::string list_labels(const std::vector<std::string>& names) {

@@ -1,6 +1,7 @@
 #pragma once  // internal
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,10 +15,13 @@ namespace segre {
 class LabelFinder {
  public:
   LabelFinder(const Space& space, int64_t variable);
-  /// The label with that name or, in a column of numbers or dates, that of the value; -1 if there is none.
+  /// The label with that name or, in a column of numbers or dates, that of the value; where all labels are numbers, the
+  /// equal one: 5.0 is 5; true is True. -1 if there is none.
   int64_t find(std::string_view text) const { return place(text).label; }
   /// The same with the label of the column's second variable, 0 if it has none.
   Bins::Place place(std::string_view text) const;
+  /// Whether a label has that name.
+  bool has_name(std::string_view text) const { return numbers_.contains(text); }
 
  private:
   struct Hash {
@@ -27,6 +31,7 @@ class LabelFinder {
   Space space_;
   const Bins* bins_;
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> numbers_;
+  std::map<double, int64_t> by_value_;  // of plain labels that are all numbers
 };
 
 /// The names of a variable's labels.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -86,8 +87,16 @@ std::string place_within(const Space& space, int64_t variable) {
              " (if it can occur, train with the number of labels declared: labels=)");
 }
 
+// Whether labels are the same levels, whose names do not find them where several levels share a label.
+bool have_same_levels(const Bins* bins, const Bins* others) {
+  return bins != nullptr && others != nullptr && bins->are_levels && bins->to_json() == others->to_json();
+}
+
 // The new number of each label of a variable; -1 if the other space does not have it: [from.n_labels] int64.
 torch::Tensor places(const Space& space, int64_t variable, const Space& from, int64_t from_variable) {
+  if (have_same_levels(space.bins(variable), from.bins(from_variable)) &&
+      space.n_labels(variable) == from.n_labels(from_variable))
+    return torch::arange(space.n_labels(variable), torch::kInt64);
   const LabelFinder labels(space, variable);
   auto place = torch::empty({from.n_labels(from_variable)}, torch::kInt64);
   auto* at = place.data_ptr<int64_t>();
@@ -281,7 +290,7 @@ torch::Tensor relabel(const Space& space, const Space& from, const torch::Tensor
   check_same_shape(space, from, what);
   check_parts(from, labels);
   return space.is(PartKind::columns) ? relabel_table(space, from, labels, what, place)
-                                         : relabel_shared(space, from, labels, what, place);
+                                     : relabel_shared(space, from, labels, what, place);
 }
 
 std::shared_ptr<DataSource> relabel(const Space& space, std::shared_ptr<DataSource> source, const std::string& what) {
