@@ -21,8 +21,8 @@ struct ColumnValues {
   int64_t n_labels() const { return dictionary.size() - (has_missing ? 1 : 0); }
 };
 
-/// A column that does not look like labels; identifiers are left out.
-struct RefusedColumn {
+/// What a column looks like, and what shows it.
+struct JudgedColumn {
   std::string name;
   Looks looks = Looks::identifier;
   std::string found;  ///< "101 different values in 200 rows"
@@ -32,20 +32,23 @@ struct RefusedColumn {
 /// of the rows, texts and integers that count the rows are identifiers, other numbers measurements. More than 20
 /// different numbers with fractions are measurements, more than 20 different dates are dates.
 /// Integers count rows if all are different and either ascend in the order of the rows or leave out fewer than half.
-RefusedColumn judge_column(const std::string& name, const ColumnValues& values, int64_t max_labels);
+/// Where every one of 20 rows or more has a value of its own, texts and integers that count without a gap are
+/// identifiers, however few.
+JudgedColumn judge_column(const std::string& name, const ColumnValues& values, int64_t max_labels);
 
-/// Whether the texts other than kMissingName are all numbers, or all dates. A number with a leading zero, such as 007,
-/// is a text.
+/// Whether the texts other than kMissingName are all numbers, or all dates, times or durations of one pattern. A
+/// code, such as 007, is a text; so are dates that could be read in two ways.
 bool are_values(const LabelDictionary& dictionary);
+/// Whether they are all dates, but such as 03/05/2024: every one of them could be read in two ways.
+bool are_ambiguous_dates(const LabelDictionary& dictionary);
 
 /// How the user gives options, and so how advice writes them: in the name of a source, 'csv:t.csv?without=id', or as
 /// arguments of a Python function, without=["id"].
 enum class OptionStyle { source_name, python };
 
-/// InputError about all refused columns of `table` at once, with options that would work, added to those of `name`:
-/// numbers and dates in bins, without the columns, or with up to `most_values` labels, as many as the largest column
-/// has values (0: too many).
-[[noreturn]] void refuse_columns(const std::string& table, const SourceName& name, OptionStyle style,
-                                 const std::vector<RefusedColumn>& refused, int64_t most_values);
+/// Why nothing of `table` can be learned, all of whose columns are left out, with the option that keeps them: up to
+/// `most_values` labels added to the options of `name`, as many as the largest column has values (0: too many).
+std::string why_nothing_is_left(const std::string& table, const SourceName& name, OptionStyle style,
+                                const std::vector<JudgedColumn>& left_out, int64_t most_values);
 
 }  // namespace segre

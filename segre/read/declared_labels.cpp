@@ -11,10 +11,13 @@
 namespace segre {
 namespace {
 
+// A ? that is declared is a missing value.
+bool means_missing(const std::string& text) { return is_missing(text) || text == "?"; }
+
 // Adds a label; false if it was already declared.
 bool add_label(LabelDictionary& labels, const std::string& text) {
   const int64_t before = labels.size();
-  labels.number(is_missing(text) ? kMissingName : text);
+  labels.number(means_missing(text) ? kMissingName : text);
   return labels.size() > before;
 }
 
@@ -28,7 +31,7 @@ DeclaredLabels::DeclaredLabels(const SourceName& name, TextEncoding encoding, bo
 void DeclaredLabels::read_labels(const SourceName& name, bool refuse_missing) {
   LabelDictionary labels;
   for (const std::string& text : name.words("labels", '|')) {
-    if (refuse_missing && is_missing(text))
+    if (refuse_missing && means_missing(text))
       name.fail_option("labels", concat("labels without '", text, "', which missing=refuse refuses,"));
     if (!add_label(labels, text)) name.fail_option("labels", "each label once");
   }
@@ -48,7 +51,7 @@ void DeclaredLabels::read_dictionary(const std::string& file, TextEncoding encod
     const auto refuse = [&](const auto&... what) {
       fail_input(file, ":", rows[r].line, ": column ", printable(column), ": label '", printable(text), "' ", what...);
     };
-    if (refuse_missing && is_missing(text)) refuse("is a missing value, a label was expected (missing=refuse)");
+    if (refuse_missing && means_missing(text)) refuse("is a missing value, a label was expected (missing=refuse)");
     Entry& entry = by_column_.try_emplace(column, Entry{{}, "dictionary=" + file, rows[r].line}).first->second;
     if (!add_label(entry.labels, text)) refuse("is declared twice");
     if (entry.labels.size() > kMaxLabels) refuse("exceeds the ", kMaxLabels, " labels that a column may have");
@@ -60,7 +63,7 @@ void DeclaredLabels::declare(const std::string& table, const std::string& column
                              bool refuse_missing) {
   Entry entry{{}, "its categories"};
   for (const std::string& text : texts) {
-    if (refuse_missing && is_missing(text))
+    if (refuse_missing && means_missing(text))
       fail_input(table, ": column ", printable(column), " has the category '", text,
                  "', a missing value; a label was expected (missing=refuse)");
     add_label(entry.labels, text);

@@ -14,10 +14,11 @@
 
 namespace segre {
 
-/// csv:FILE: a table of categorical columns, each with its own labels, numbered in sorted order: those found, those of
-/// DeclaredLabels, or the intervals of numbers or dates that BinsOption requests, at quantiles of the file. Missing
-/// values have their own label, kMissingName, the last of the column, or are kUnknown with missing=unknown. All columns
-/// that look like identifiers, measurements or dates are refused together, with advice.
+/// csv:FILE: a table. Numbers and dates become levels (choose_levels), or intervals at quantiles of the file where
+/// BinsOption requests them; other columns have labels, numbered in sorted order: those found, or those of
+/// DeclaredLabels. Missing values have their own label, kMissingName, the last of the column, or are kUnknown with
+/// missing=unknown. Columns that look like identifiers or free text, or have no values, are left out with a note;
+/// InputError if none is left.
 Dataset read_csv_table(const SourceName& name);
 
 /// csv:FILE read for a model: matches columns and labels with those of the space by name, and puts numbers and dates

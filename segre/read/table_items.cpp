@@ -109,11 +109,12 @@ void TableItems::keep_outside() {
   for (const Column* column : outside_in_row_) {
     const int64_t i = column->of.first;
     const std::string text(rows_.value(column->at));
+    const Bins& bins = *space_.bins(i);
+    const double value = *bins.parse(text);
     if (n_outside_ < kOutsideNamed)
       first_outside_.push_back(concat(rows_.place(), " ", printable(space_.variable_name(i)), " = ", printable(text),
-                                      " (", space_.bins(i)->range(), ")"));
-    const Bins& bins = *space_.bins(i);
-    if (++n_outside_ <= kMostOutside) outside_.push_back({n_kept_, i, text, bins.beyond(*bins.parse(text))});
+                                      " (", bins.range(), ", ", bins.distance(value), ")"));
+    if (++n_outside_ <= kMostOutside) outside_.push_back({n_kept_, i, text, bins.beyond(value)});
   }
 }
 
@@ -124,6 +125,15 @@ void TableItems::set(const Column& column, int64_t found, std::vector<int32_t>& 
   const int64_t inner = column.of.n_variables == 2 ? space_.n_labels(first + 1) : 1;
   labels[first] = static_cast<int32_t>(found / inner);
   if (inner > 1) labels[first + 1] = static_cast<int32_t>(found % inner);
+}
+
+// The text of the row in a column; kMissingName if it is missing. A label of the model is none, whatever it is called;
+// other texts such as ? are, where training would have seen that they are.
+std::string_view TableItems::text_in(const Column& column) const {
+  const std::string_view text = rows_.field(column.at.field);
+  const bool is_label = text != kMissingName && column.labels.has_name(text);
+  const bool is_mark = text == "?" || (space_.bins(column.of.first) != nullptr && is_missing_mark(text));
+  return !is_label && (is_mark || is_missing(text)) ? rows_.missing_value(column.at) : text;
 }
 
 // Whether to keep the row.
@@ -137,7 +147,7 @@ bool TableItems::read_row(std::vector<int32_t>& labels) {
       set(column, found, labels);
       continue;
     }
-    const std::string_view text = rows_.value(column.at);
+    const std::string_view text = text_in(column);
     if (unknowns_ == Unknowns::allow && text == kMissingName) continue;
     if (column.declared && text != kMissingName && !column.declared->has(text))
       refuse_undeclared(rows_.place(), column.at.name, text, rows_.declared().option_for(column.at.name),

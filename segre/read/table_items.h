@@ -43,6 +43,7 @@ class TableItems {
   };
   static Unseen unseen_of(const SourceName& name);
   bool read_row(std::vector<int32_t>& labels);
+  std::string_view text_in(const Column& column) const;
   void set(const Column& column, int64_t found, std::vector<int32_t>& labels) const;
   bool is_outside(int64_t variable, std::string_view text) const;
   void keep_outside();

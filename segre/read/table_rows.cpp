@@ -60,9 +60,12 @@ void TableRows::declare(const std::string& column, const std::vector<std::string
 
 std::string_view TableRows::value(const TableColumn& column) const {
   const std::string_view text = field(column.field);
-  if (!is_missing(text)) return text;
+  return is_missing(text) ? missing_value(column) : text;
+}
+
+std::string_view TableRows::missing_value(const TableColumn& column) const {
   if (refuses_missing())
-    fail_input(place(), ": column ", printable(column.name), " is '", text,
+    fail_input(place(), ": column ", printable(column.name), " is '", field(column.field),
                "', a missing value; a label was expected (missing=refuse)");
   return kMissingName;
 }

@@ -60,6 +60,8 @@ class TableRows {
 
   /// A value of the row; if it is missing, kMissingName, or InputError with missing=refuse.
   std::string_view value(const TableColumn& column) const;
+  /// What such a value is of a field that is missing: kMissingName, or InputError.
+  std::string_view missing_value(const TableColumn& column) const;
   /// "t.csv:17", for messages about the row.
   std::string place() const;
   /// The file, for messages.

@@ -108,13 +108,15 @@ std::vector<SourceKind> table_kinds() {
        /*exact=*/true},
       {"csv",
        "FILE",
-       "a table of categorical columns, one row per item; FILE may be gzip",
+       "a table, one row per item: labels, numbers, dates; FILE may be gzip",
        {{"columns", "take these columns, separated by commas; in a name %2C is a comma and %26 an ampersand (all)"},
         {"without", "drop these columns"},
         {"missing",
-         "label: missing values (empty, NA, N/A, NaN, nan, null, NULL, ?) get their own label; unknown: training fills "
-         "them with the model's own draws, which is right if what is missing depends only on what is known (with "
-         "train.fill_holes=false it leaves them out, which is right only if it depends on nothing); refuse (label)"},
+         "label: missing values (empty, NA, NaN, null and the like; ?, -, unknown among numbers) get their own label; "
+         "unknown: training fills them with the model's own draws, which is right if what is missing depends only on "
+         "what is known (with train.fill_holes=false it leaves them out, which is right only if it depends on "
+         "nothing); "
+         "refuse (label)"},
         {"labels",
          "the labels of all columns, e.g. 0|1, in any order, including those that do not occur in FILE; other values "
          "are refused (those found)"},
@@ -127,15 +129,15 @@ std::vector<SourceKind> table_kinds() {
         {"delimiter", "comma, semicolon, tab, space or pipe (comma, or detected from the first rows)"},
         kEncoding,
         {"bins",
-         "split columns of numbers or dates (YYYY-MM-DD, YYYY-MM-DD HH:MM[:SS]) into this many intervals each, by "
-         "quantiles, e.g. age:8,fare:10; auto: all that would be refused as measurements or dates, 10 each (none)"},
+         "split columns of numbers or dates into this many intervals each, by quantiles, e.g. age:8,fare:10; auto: all "
+         "of many different fractions or dates, 10 each (none)"},
         {"numbers",
          "what columns of numbers and dates become: levels (values that recur, and as many fine intervals as there are "
          "rows for; values are drawn and scored within them), labels (each value one), bins (10); for all or, as in "
          "zip:labels,age:bins, for some (levels)"},
         {"max_labels",
-         "maximum number of different values in a column, instead of guessing which columns are identifiers, "
-         "measurements or dates"},
+         "maximum number of different values in a column, all of them labels, instead of guessing which columns are "
+         "identifiers or numbers"},
         {"unseen",
          "for a file read for a model: refuse a label that training never saw, skip its row, or treat it as missing, "
          "if training had missing values (refuse)"},

@@ -1,5 +1,7 @@
 // Real-world tables: a newcomer's file, and a second one for the model trained on it.
 
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "segre/io/csv.h"
@@ -51,12 +53,45 @@ class CliTable : public testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(CliTable, WhatIsNoLabelIsSaidAtOnceWithWhatToType) {
-  const auto source = csv("t.csv", passengers(300));
-  const auto result = run_program({"train", "--data", source, "--out", file("run")});
-  EXPECT_EQ(result.exit_code, kBadInput);
-  EXPECT_TRUE(contains(result.err, "column id has 300 different values in 300 rows, column fare has 300 different "));
-  EXPECT_TRUE(contains(result.err, "with '" + source + "?without=id&bins=fare:10,booked:10'")) << result.err;
+TEST_F(CliTable, AnOrdinaryTableNeedsNoOptions) {
+  const auto trained = run_program(tiny_training(csv("t.csv", passengers(300)), file("run"), 2));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_TRUE(contains(trained.err, "left out: id (300 different values in 300 rows)\n")) << trained.err;
+  EXPECT_TRUE(contains(trained.err, "a column of dates: booked (2020-01-")) << trained.err;
+  ASSERT_EQ(sample(file("s.csv")).exit_code, 0);
+  const auto rows = read_csv(file("s.csv"));
+  EXPECT_EQ(rows[0].fields, (std::vector<std::string>{"age", "fare", "booked", "class"}));
+  for (size_t k = 1; k < rows.size(); ++k) {
+    const auto& cells = rows[k].fields;
+    EXPECT_EQ(cells[0].find_first_not_of("0123456789"), std::string::npos) << "whole numbers or nothing: " << cells[0];
+    EXPECT_EQ(cells[2].substr(0, 6), "2020-0");
+    const double fare = std::stod(cells[1]);
+    EXPECT_TRUE(fare >= 5.0 && fare <= 79.75 && 4.0 * fare == std::round(4.0 * fare)) << "quarters: " << cells[1];
+  }
+  // A number between or outside those of training is scored like any other.
+  const auto scored =
+      score(csv("new.csv", "class,booked,age,fare\nfirst,2031-01-01,-,7.77\nsecond,2020-02-12,99,80\n"));
+  ASSERT_EQ(scored.exit_code, 0) << scored.err;
+  EXPECT_TRUE(contains(scored.err, "age = 99 (0 to 69, 30 above)")) << scored.err;
+  EXPECT_EQ(read_csv(file("scores.csv")).size(), 3U);
+}
+
+TEST_F(CliTable, NumbersAreWhatIsRequested) {
+  const auto kind = [&](const std::string& option) {
+    const auto result = run_program({"data", "inspect", csv("t.csv", passengers(300)) + "?" + option, "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const auto json = nlohmann::json::parse(result.out);
+    std::string uses;
+    for (const auto& column : json.at("columns")) uses += column.at("use").get<std::string>() + " ";
+    return uses;
+  };
+  EXPECT_EQ(kind("columns=age,fare,class"), "levels levels labels ");
+  EXPECT_EQ(kind("columns=age,fare,class&numbers=labels"), "labels labels labels ");
+  EXPECT_EQ(kind("columns=age,fare,class&numbers=bins"), "bins bins labels ");
+  EXPECT_EQ(kind("columns=age,fare,class&numbers=fare:labels"), "levels labels labels ");
+  EXPECT_EQ(kind("columns=age,fare,class&numbers=labels,age:levels"), "levels labels labels ");
+  EXPECT_EQ(kind("columns=age,fare,class&bins=age:4"), "bins levels labels ");
+  EXPECT_EQ(kind("columns=age,fare,class&bins=auto"), "levels bins labels ") << "ages are whole, and recur";
 }
 
 TEST_F(CliTable, AModelWithBinsScoresRawNumbersInAnyOrderAmongOtherColumns) {
@@ -122,7 +157,7 @@ TEST_F(CliTable, ScoresHaveTheRowsOfTheFile) {
     EXPECT_EQ(rows[2].fields[0], "3");
   }
   EXPECT_TRUE(contains(result.err, ": 1 value lies outside the range of training and counts as the nearest interval: " +
-                                       file("new.csv") + ":5 age = 1e9 (0 to 69)"))
+                                       file("new.csv") + ":5 age = 1e9 (0 to 69, 1e+09 above)"))
       << result.err;
 }
 

@@ -30,5 +30,31 @@ TEST(ColumnLooks, AsManyLabelsAsAllowedAreLabels) {
   EXPECT_EQ(looks_of(101, 190, 10), Looks::measurement);
 }
 
+LabelDictionary dictionary_of(const std::vector<std::string>& texts) {
+  LabelDictionary dictionary;
+  for (const std::string& text : texts) dictionary.number(text);
+  return dictionary;
+}
+
+TEST(ColumnLooks, CodesAndWhatHasOtherSignsAreNoNumbers) {
+  EXPECT_TRUE(are_values(dictionary_of({"1", "2.5", "-3", "1e-300", kMissingName})));
+  EXPECT_TRUE(are_values(dictionary_of({"0", "-0.5", "0.25"})));
+  for (const char* text : {"007", "-01", "1,000", "5%", "$1", "9007199254740993", "one", "1 2", "inf"})
+    EXPECT_FALSE(are_values(dictionary_of({"1", text}))) << text;
+  EXPECT_TRUE(are_values(dictionary_of({"2024-03-05", "2024-03-06 10:00"})));
+  EXPECT_FALSE(are_values(dictionary_of({"2024-03-05", "1"})));
+}
+
+TEST(ColumnLooks, DatesThatCouldBeReadInTwoWaysAreNoValues) {
+  const auto unclear = dictionary_of({"03/05/2024", "04/05/2024", kMissingName});
+  EXPECT_FALSE(are_values(unclear));
+  EXPECT_TRUE(are_ambiguous_dates(unclear));
+  const auto clear = dictionary_of({"03/05/2024", "25/05/2024"});
+  EXPECT_TRUE(are_values(clear));
+  EXPECT_FALSE(are_ambiguous_dates(clear));
+  EXPECT_FALSE(are_ambiguous_dates(dictionary_of({"x", "03/05/2024"})));
+  EXPECT_FALSE(are_ambiguous_dates(dictionary_of({"03/05/2024", "x"})));
+}
+
 }  // namespace
 }  // namespace segre::column_looks_test

@@ -1,5 +1,6 @@
 #include "segre/read/frame.h"
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -108,8 +109,10 @@ TEST_F(FrameOfATable, HasTheMissingValuesOfAFile) {
   EXPECT_EQ(same(csv, "missing=unknown").unknowns, Unknowns::allow);
   EXPECT_EQ(same_error(csv, "missing=refuse", ": row 1", ":3"),
             ": column a is 'NA', a missing value; a label was expected (missing=refuse)");
-  EXPECT_EQ(same_error("a,b\n1,\n2,NA\n", "missing=unknown", "", ""),
-            ": column b has only missing values, so its labels are unknown; leave it out (without=)");
+  EXPECT_EQ(same("a,b\n1,\n2,NA\n", "missing=unknown").space.n_variables(), 1) << "b has no values";
+  for (const char* mark : {"?", "-", "unknown"})
+    EXPECT_EQ(same(concat("a,b\n3,x\n", mark, ",y\n20,z\n5,x\n")).space.missing_text(0), mark);
+  same("a,b\n!,x\n?,y\n.,z\n-,x\n");
 }
 
 TEST_F(FrameOfATable, HasTheBinsOfAFile) {
@@ -143,27 +146,38 @@ TEST_F(FrameOfATable, HasMoreValuesThanLabelsCanBe) {
   for (int k = 0; k < 70'000; ++k) csv += concat("k", k % 300, ",", k, ".5\n");
   same(csv + "k,7.5\nk,\n", "bins=auto");
   same(csv + "k,7.5\nk,\n", "bins=auto&missing=unknown");
-  EXPECT_TRUE(test::contains(input_error([&] { read_frame(frame_of(csv + "k,abc\n"), options_of("bins=auto")); }),
-                             "DataFrame: column fare has more than 65536 different values in 70001 rows, too many to "
-                             "be labels; drop it with without=[\"fare\"]"))
-      << "no numbers after all";
+  same(csv + "k,-\nk,\n");
+  EXPECT_EQ(same(csv + "k,abc\n").space.n_variables(), 1) << "no numbers after all";
+}
+
+TEST_F(FrameOfATable, HasItsNumbersAndDatesAsLevels) {
+  const auto data = same(mixed(200));
+  ASSERT_EQ(data.space.columns().size(), 3U) << "the identifier is left out";
+  EXPECT_TRUE(data.space.bins(0)->are_levels);
+  EXPECT_EQ(data.space.columns()[0].name, "fare");
+  same(mixed(200), "numbers=bins");
+  same(mixed(200), "numbers=fare:labels,born:bins");
+}
+
+TEST_F(FrameOfATable, HasTheDatesOfAFile) {
+  const auto csv_of = [](const std::function<std::string(int day, int month)>& date) {
+    std::string csv = "when,sex\n";
+    for (int k = 0; k < 90; ++k) csv += concat(date(10 + k % 20, 10 + k % 3), ",", k % 2 == 0 ? "m" : "f", "\n");
+    return csv;
+  };
+  const auto pattern = [&](const Dataset& data) { return data.space.bins(0)->pattern; };
+  EXPECT_EQ(pattern(same(csv_of([](int d, int m) { return concat(d, ".", m, ".2024"); }))), "%d.%m.%Y");
+  EXPECT_EQ(pattern(same(csv_of([](int d, int m) { return concat(m, "/", d, "/2024"); }))), "%m/%d/%Y");
+  EXPECT_EQ(pattern(same(csv_of([](int d, int m) { return concat("2024-", m, "-", d, "T10:30"); }))), "%Y-%m-%dT%T");
+  EXPECT_EQ(pattern(same(csv_of([](int d, int m) { return concat("2024-", m, "-", d, " 10:30:00+02:00"); }))),
+            "%Y-%m-%d %T+02:00");
 }
 
 TEST(Frame, RefusesWhatIsNoLabelWithAdviceForPython) {
   const Frame frame = frame_of(mixed(200));
-  EXPECT_EQ(input_error([&] { read_frame(frame, options_of("without=sex")); }),
-            "DataFrame: column id has 200 different values in 200 rows, column fare has 100 different numbers with "
-            "fractions, column born has 90 different dates, too many to be labels; bin numbers and dates with "
-            "without=[\"sex\", \"id\"] and bins=\"auto\", drop them with without=[\"sex\", \"id\", \"fare\", "
-            "\"born\"], or keep all values as labels with max_labels=200");
-  EXPECT_TRUE(test::contains(input_error([&] { read_frame(frame, options_of("without=id&bins=born:4")); }),
-                             "bin numbers and dates with bins=\"born:4,auto\", drop it with without=[\"id\", "
-                             "\"fare\"], or"));
-  Frame odd = frame_of(mixed(60));
-  odd.columns.resize(1);
-  odd.columns[0].name = "the \"id\", a \\";
-  EXPECT_TRUE(test::contains(input_error([&] { read_frame(odd, options_of("")); }),
-                             R"(drop it with without=["the \"id\", a \\"], or)"));
+  EXPECT_EQ(input_error([&] { read_frame(frame, options_of("columns=id")); }),
+            "DataFrame: no column is left to learn: column id has 200 different values in 200 rows; keep all values as "
+            "labels with max_labels=200");
 }
 
 TEST_F(FrameOfATable, DeclaresLabelsAsADictionaryDoes) {
@@ -185,7 +199,7 @@ TEST_F(FrameOfATable, DeclaresLabelsAsADictionaryDoes) {
 TEST(Frame, DeclaredColumnsAreNotJudged) {
   Frame frame = frame_of(mixed(200));
   frame.columns.resize(1);
-  EXPECT_TRUE(test::contains(input_error([&] { read_frame(frame, options_of("")); }), "too many to be labels"));
+  EXPECT_TRUE(test::contains(input_error([&] { read_frame(frame, options_of("")); }), "no column is left"));
   frame.columns[0].declared = true;
   EXPECT_EQ(read_frame(frame, options_of("")).space.n_labels(0), 200);
 }

@@ -164,11 +164,12 @@ TEST_F(TableForModel, ValuesOutsideTheRangeOfTrainingAreNotedAndKept) {
   EXPECT_EQ(found, "1:0=1e9 2:1=1969-12-31 4:0=19 ");
   EXPECT_EQ(notes(), concat("note: ", file(),
                             ": 3 values lie outside the range of training and count as the nearest interval: ", file(),
-                            ":4 age = 1e9 (20 to 80), ", file(), ":5 day = 1969-12-31 (1970-01-01 to 1970-01-03), ",
-                            file(), ":7 age = 19 (20 to 80)\n"));
+                            ":4 age = 1e9 (20 to 80, 1e+09 above), ", file(),
+                            ":5 day = 1969-12-31 (1970-01-01 to 1970-01-03, 1 day below), ", file(),
+                            ":7 age = 19 (20 to 80, 1 below)\n"));
   read(binned(), "age,day\n1,1970-01-01\n1,1970-01-01\n1,1970-01-01\n1,1970-01-01\n");
   EXPECT_TRUE(test::contains(notes(), ": 4 values lie outside")) << notes();
-  EXPECT_TRUE(test::contains(notes(), ":4 age = 1 (20 to 80), ...\n")) << "the first three: " << notes();
+  EXPECT_TRUE(test::contains(notes(), ":4 age = 1 (20 to 80, 19 below), ...\n")) << "the first three: " << notes();
   read(binned(), "age,day\n20,1970-01-01\n");
   EXPECT_EQ(notes(), "");
 }
@@ -197,6 +198,26 @@ TEST_F(TableForModel, WhatIsNoNumberAndNoBinIsNamed) {
             file() +
                 ":2: column day is '(missing)', a date was expected, or one of the bins of training: [1970-01-01, "
                 "1970-01-02), [1970-01-02, 1970-01-03]; missing=unknown leaves such cells out");
+}
+
+// 5.0 is 5, true is True: what other programs write for the same value.
+TEST_F(TableForModel, LabelsAreFoundHoweverTheyAreWritten) {
+  const Space space = Space::table({{"n", 3, {"0", "1", "(missing)"}},
+                                    {"code", 2, {"007", "012"}},
+                                    {"truth", 2, {"False", "True"}},
+                                    {"mark", 2, {"!", "?"}}});
+  EXPECT_TRUE(torch::equal(labels(space, "n,code,truth,mark\n1.0,7,true,?\n0,012,FALSE,!\n?,12.0,True,?\n"),
+                           bytes({1, 0, 1, 1, 0, 1, 0, 0, 2, 1, 1, 1}, 4)));
+  EXPECT_TRUE(test::contains(error(space, "n,code,truth,mark\n2,7,true,?\n"), "column n has the label '2'"));
+}
+
+TEST_F(TableForModel, NumbersThatTrainingDidNotHaveAreNoStrangers) {
+  const Bins ages{.unit = Bins::Unit::number, .edges = {}, .decimals = 0, .are_levels = true, .own = {20, 35, 80}};
+  const Space space = Space::table({{"age", 4, {"20", "35", "80", "(missing)"}, ages}});
+  const auto data = read(space, "age\n34\n21.5\n90\n-\n?\n35.0\n");
+  EXPECT_TRUE(torch::equal(data.labels, bytes({1, 0, 2, 3, 3, 1}, 1))) << "the nearest";
+  ASSERT_EQ(data.outside.size(), 1U);
+  EXPECT_TRUE(test::contains(notes(), "age = 90 (20 to 80, 10 above)")) << notes();
 }
 
 TEST_F(TableForModel, StillHearsItsOtherOptions) {
