@@ -10,8 +10,10 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/text.h"
+#include "segre/core/utf8.h"
 #include "segre/data/source_summary.h"
 #include "segre/io/output.h"
+#include "segre/read/table_report.h"
 #include "segre/recipes/recipe.h"
 #include "segre/report/picture.h"
 #include "segre/sources/source_kinds.h"
@@ -24,6 +26,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kEndlessLook = 1000;    // items examined of an endless source
 constexpr int64_t kFiniteLook = 100'000;  // of other sources, unless they are in memory: then all
 constexpr int64_t kPreviewItems = 64;
+constexpr size_t kWidestName = 24;  // of a column, beyond which the others are not moved
 constexpr size_t kMostShares = 32;  // labels listed one by one
 
 std::string percent(double share) {
@@ -60,7 +63,70 @@ void print_columns(const SourceSummary& summary) {
   }
 }
 
-void print_report(const InspectArguments& arguments, const DataSource& source, const SourceSummary& summary) {
+const char* name_of(ColumnReport::Use use) {
+  return use == ColumnReport::Use::labels   ? "labels"
+         : use == ColumnReport::Use::levels ? "levels"
+         : use == ColumnReport::Use::bins   ? "bins"
+                                            : "left out";
+}
+
+// What training does with a column, in a line.
+std::string describe(const ColumnReport& column) {
+  using Use = ColumnReport::Use;
+  std::ostringstream out;
+  if (column.use == Use::left_out) {
+    out << column.why;
+  } else if (column.use == Use::labels) {
+    out << column.n_labels << (column.n_labels == 1 ? " label, " : " labels, most common ") << column.common << " ("
+        << percent(column.common_share) << ")";
+  } else {
+    out << plural(column.called) << " from " << column.least << " to " << column.most << ", ";
+    if (column.use == Use::bins) {
+      out << "in " << column.n_labels << " bins";
+    } else {
+      out << column.n_different << " different";
+    }
+  }
+  if (column.missing_share > 0.0 && column.n_different > 0) {
+    out << ", missing " << percent(column.missing_share);
+    if (!column.missing_text.empty()) out << " (" << printable(column.missing_text) << ")";
+  }
+  if (column.use != Use::labels && !column.example.empty()) out << ", such as " << printable(column.example);
+  return out.str();
+}
+
+// What training does with the columns of a table.
+void print_columns(const TableReport& report) {
+  size_t width = 0;
+  for (const ColumnReport& column : report.columns)
+    width = std::max(width, std::min(kWidestName, n_characters(column.name)));
+  std::cout << "columns, and what training makes of them\n";
+  for (const ColumnReport& column : report.columns) {
+    const std::string name = printable(column.name);
+    const size_t gap = width + 2 - std::min(width, n_characters(name));
+    std::cout << "  " << name << std::string(gap, ' ') << std::setw(10) << std::left << name_of(column.use)
+              << std::right << describe(column) << "\n";
+  }
+}
+
+// What is inspected: a source and, of a table in a file, how it is read; a table of which nothing can be learned has no
+// source.
+struct Inspected {
+  std::shared_ptr<DataSource> source;
+  std::optional<TableReport> table;
+};
+
+Inspected open(const std::string& text) {
+  const SourceName name = parse_source_name(text);
+  if (name.kind() != "csv") return {open_source(text), std::nullopt};
+  require_known_options(name);
+  TableReport report = report_csv_table(name);
+  std::shared_ptr<DataSource> source = report.data ? make_dataset_source(std::move(*report.data)) : nullptr;
+  return {std::move(source), std::move(report)};
+}
+
+void print_report(const InspectArguments& arguments, const Inspected& inspected, const SourceSummary& summary) {
+  const DataSource& source = *inspected.source;
   const Space& space = source.space();
   std::cout << "source     " << arguments.source << "\nkind       " << space.describe() << "\nitems      ";
   if (summary.n_items > 0) {
@@ -81,7 +147,52 @@ void print_report(const InspectArguments& arguments, const DataSource& source, c
             << (part ? " in these" : "") << "\nexamined   " << (part ? "the first " : "") << summary.n_seen
             << " items\n";
   print_shares(space, summary);
-  print_columns(summary);
+  if (inspected.table) {
+    print_columns(*inspected.table);
+  } else {
+    print_columns(summary);
+  }
+}
+
+nlohmann::json json_columns(const TableReport& report) {
+  auto columns = nlohmann::json::array();
+  for (const ColumnReport& column : report.columns) {
+    nlohmann::json json{{"name", column.name},
+                        {"use", name_of(column.use)},
+                        {"different", column.n_different},
+                        {"missing_share", column.missing_share},
+                        {"missing_text", column.missing_text},
+                        {"example", column.example}};
+    if (column.use == ColumnReport::Use::left_out) {
+      json["why"] = column.why;
+    } else {
+      json["labels"] = column.n_labels;
+      json["common"] = column.common;
+      json["common_share"] = column.common_share;
+    }
+    if (column.use == ColumnReport::Use::levels || column.use == ColumnReport::Use::bins) {
+      json["values"] = plural(column.called);
+      json["least"] = column.least;
+      json["most"] = column.most;
+    }
+    columns.push_back(std::move(json));
+  }
+  return columns;
+}
+
+// A table of which nothing can be learned.
+void print_nothing(const InspectArguments& arguments, const TableReport& report) {
+  if (arguments.json) {
+    const nlohmann::json json{{"source", arguments.source},
+                              {"items", report.n_rows},
+                              {"columns", json_columns(report)},
+                              {"nothing", report.nothing}};
+    std::cout << json.dump(2) << "\n";
+    return;
+  }
+  std::cout << "source     " << arguments.source << "\nitems      " << report.n_rows << "\n";
+  print_columns(report);
+  std::cerr << report.nothing << "\n";
 }
 
 nlohmann::json json_report(const InspectArguments& arguments, const DataSource& source, const SourceSummary& summary) {
@@ -149,7 +260,8 @@ void write_preview(OutputFile& file, const DataSource& source) {
   std::cerr << "wrote " << file.name() << ", " << count << " images\n";
 }
 
-void print(const InspectArguments& arguments, const DataSource& source) {
+void print(const InspectArguments& arguments, const Inspected& inspected) {
+  const DataSource& source = *inspected.source;
   const bool all = arguments.items == 0 || (arguments.items < 0 && source.dataset() != nullptr);
   if (all && source.n_items() == 0) fail_input(arguments.source, ": is endless; give the number of items");
   const int64_t most = all                    ? source.n_items()
@@ -158,9 +270,11 @@ void print(const InspectArguments& arguments, const DataSource& source) {
                                               : kEndlessLook;
   const SourceSummary summary = summarise(source, most);
   if (arguments.json) {
-    std::cout << json_report(arguments, source, summary).dump(2) << "\n";
+    nlohmann::json json = json_report(arguments, source, summary);
+    if (inspected.table) json["columns"] = json_columns(*inspected.table);
+    std::cout << json.dump(2) << "\n";
   } else {
-    print_report(arguments, source, summary);
+    print_report(arguments, inspected, summary);
   }
 }
 
@@ -180,12 +294,14 @@ void inspect(const InspectArguments& arguments) {
   std::optional<OutputFile> preview;
   if (!arguments.preview.empty()) preview.emplace("--preview", arguments.preview);
 
-  const auto source = open_source(arguments.source);
+  const Inspected inspected = open(arguments.source);
+  if (inspected.source == nullptr) return print_nothing(arguments, *inspected.table);
+  const auto& source = inspected.source;
   const bool image = source->space().is(PartKind::image);
   if (preview && !image)
     fail_input("--preview ", arguments.preview, ": pictures need image data; this is a ", source->space().describe());
   if (folder && !preview && image) preview.emplace("--out", in_folder("preview.png"));
-  print(arguments, *source);
+  print(arguments, inspected);
   if (preview) write_preview(*preview, *source);
   if (config) {
     const std::string text = starting_config(arguments, *source);

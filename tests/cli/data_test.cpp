@@ -51,6 +51,68 @@ TEST(CliData, InspectFindsWhatIsMissingInTheLastRows) {
             "segre: coupled: is endless; give the number of items\n");
 }
 
+// A messy table: all kinds of columns, and what is left out.
+std::string messy() {
+  std::string text = "id,note,empty,price,when,colour,same,age\n";
+  for (int k = 0; k < 120; ++k)
+    text += concat(k + 1, ",text number ", k, ",,", 0.5 * (k % 60), ",", 10 + k % 20, ".0", 1 + k % 9, ".2024,",
+                   k % 3 == 0 ? "red" : "blue", ",x,", k % 10 == 0 ? "?" : std::to_string(20 + k % 40), "\n");
+  return text;
+}
+
+TEST(CliData, InspectSaysWhatTrainingMakesOfEachColumn) {
+  const ScratchFolder folder;
+  test::write_text(folder / "t.csv", messy());
+  const auto result = run_program({"data", "inspect", "csv:" + (folder / "t.csv").string()});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* line :
+       {"  id      left out  120 different values in 120 rows, such as 1\n",
+        "  note    left out  120 different values in 120 rows, such as text number 0\n",
+        "  empty   left out  only missing values\n",
+        "  price   levels    numbers from 0 to 29.5, 60 different, such as 0\n",
+        "  colour  labels    2 labels, most common blue (66.7%)\n", "  same    labels    1 label, x (100.0%)\n",
+        "  age     levels    numbers from 21 to 59, 36 different, missing 10.0% (?), such as 21\n"})
+    EXPECT_TRUE(contains(result.out, line)) << line << result.out;
+  EXPECT_TRUE(contains(result.out, "  when    levels    dates from 10.01.2024 to 28.09.2024, 120 different"))
+      << result.out;
+}
+
+TEST(CliData, InspectDescribesColumnsAsJson) {
+  const ScratchFolder folder;
+  test::write_text(folder / "t.csv", messy());
+  const auto result = run_program({"data", "inspect", "csv:" + (folder / "t.csv").string(), "--json"});
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json.at("items"), 120);
+  ASSERT_EQ(json.at("columns").size(), 8U);
+  EXPECT_EQ(json["columns"][0]["use"], "left out");
+  EXPECT_EQ(json["columns"][2]["why"], "only missing values");
+  EXPECT_EQ(json["columns"][3]["use"], "levels");
+  EXPECT_EQ(json["columns"][3]["values"], "numbers");
+  EXPECT_EQ(json["columns"][3]["most"], "29.5");
+  EXPECT_EQ(json["columns"][5]["common"], "blue");
+  EXPECT_EQ(json["columns"][7]["missing_text"], "?");
+  EXPECT_EQ(json["columns"][7]["missing_share"], 0.1);
+}
+
+TEST(CliData, InspectSaysWhyNothingIsLeft) {
+  const ScratchFolder folder;
+  std::string text = "id,none\n";
+  for (int k = 0; k < 60; ++k) text += concat("k", k, ",\n");
+  test::write_text(folder / "t.csv", text);
+  const auto source = "csv:" + (folder / "t.csv").string();
+  const auto result = run_program({"data", "inspect", source});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "  id    left out  60 different values in 60 rows, such as k0\n")) << result.out;
+  EXPECT_TRUE(contains(result.err,
+                       ": no column is left to learn: column id has 60 different values in 60 rows, column "
+                       "none has only missing values; keep all"))
+      << result.err;
+  const auto json = nlohmann::json::parse(run_program({"data", "inspect", source, "--json"}).out);
+  EXPECT_EQ(json.at("items"), 60);
+  EXPECT_TRUE(contains(json.at("nothing").get<std::string>(), "no column is left to learn"));
+  EXPECT_EQ(run_program({"data", "inspect", source + "?nonsense=1"}).exit_code, 2);
+}
+
 TEST(CliData, InspectWritesAPictureAndAConfigThatIsRead) {
   const ScratchFolder folder;
   const auto result = run_program({"data", "inspect", "glyphs?pad=2", "--items", "20", "--out", folder / "look"});
