@@ -39,8 +39,9 @@ def fit(
     config: a TOML file, or keys as ``segre keys`` lists them: ``{"train.steps": 500, "net.width": 64}``.
     field: a network of your own, see ``segre.Field.from_torch``.
     progress: whether to report progress on standard error.
-    options: those of the source: ``bins={"age": 8}`` or ``bins="auto"`` cuts numbers and dates into intervals,
-        ``without=["id"]`` leaves columns out, ``missing="unknown"`` has no label for missing values, and so on.
+    options: those of the source: ``without=["id"]`` leaves columns out, ``numbers={"zip": "labels"}`` takes numbers for
+        labels, ``bins={"age": 8}`` cuts them into intervals, ``missing="unknown"`` has no label for missing values, and
+        so on. A table needs none: numbers and dates are levels, identifiers and free text are left out with a note.
 
     Ctrl-C ends the training early and returns the model as it is, with ``model.finished`` False. The same data, seed
     and config give the same model, to the bit on a CPU.
@@ -55,7 +56,7 @@ def fit(
         raise ValueError("resume: give out=, the directory of the run to continue")
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="segre-")) / "run"
     try:
-        source, name = _sources.open_data(data, options)
+        source, name, notes = _sources.open_data(data, options)
         result = _core.train(
             source,
             name,
@@ -74,7 +75,7 @@ def fit(
         if out is None:
             shutil.rmtree(folder.parent, ignore_errors=True)
         raise
-    model._finish(result, source, _kinds.is_tensor(data))
+    model._finish(result, source, _kinds.is_tensor(data), notes)
     if out is None:
         weakref.finalize(model, shutil.rmtree, folder.parent, True)
     return model
@@ -102,7 +103,7 @@ def plan(
     ('latent_class', 50)
     """
     _show.ready()
-    source, name = _sources.open_data(data, options)
+    source, name, _ = _sources.open_data(data, options)
     text = _core.plan(
         source,
         name,

@@ -118,7 +118,8 @@ class Model:
         self._tensors = False  # whether that was a tensor of torch
         self._finished = True
 
-    def _finish(self, result: _core.TrainResult, source: _core.Source, tensors: bool) -> None:
+    def _finish(self, result: _core.TrainResult, source: _core.Source, tensors: bool, notes: list[str]) -> None:
+        self._notes = notes + self._notes
         self._finished = result.finished
         self._source = source
         self._tensors = tensors
@@ -458,6 +459,7 @@ class Model:
             changed[:, :, i] = changed[:, :, i : i + n].any(axis=2)
             needed = np.unique(labels[:, :, i][changed[:, :, i]]) if own[name] else []
             data = _tables.with_categories(data, name, [own[name][j] for j in needed], self._kinds_of(name))
+        kinds = {name: _tables.kind_in(data, name) or self._kinds_of(name) for name, _, _ in self.space.columns}
         drawn = []
         for draw in range(n_draws):
             columns = {}
@@ -466,7 +468,7 @@ class Model:
                     values = _tables.taken(own[name], labels[:, draw, i])
                 else:
                     parts = labels[:, draw, i : i + n]
-                    values = _tables.column_of(self.space, i, parts, self._kinds_of(name), seed, draw, best)
+                    values = _tables.column_of(self.space, i, parts, kinds[name], seed, draw, best)
                 columns[name] = _tables.filled(data, name, values, changed[:, draw, i])
             drawn.append(_tables.with_columns(data, columns))
         if n_draws == 1:

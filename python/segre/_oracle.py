@@ -33,7 +33,7 @@ class Oracle:
         if isinstance(joint, _core.JointOracle):
             return joint
         if isinstance(joint, str):
-            return _core.oracle_of_source(_core.open_source(joint), self._path)
+            return _core.oracle_of_source(_core.open_source(joint)[0], self._path)
         if _kinds.is_table(joint):
             return self._of_table(joint)
         p = np.asarray(joint, np.float64)

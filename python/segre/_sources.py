@@ -32,16 +32,18 @@ def _named(source: str, options: Mapping[str, Any]) -> str:
     return source + (text.replace("?", "&", 1) if "?" in source else text)
 
 
-def open_data(data: Any, options: Mapping[str, Any]) -> tuple[_core.Source, str]:
-    """The source of data to learn from, and its name in the run's config."""
+def open_data(data: Any, options: Mapping[str, Any]) -> tuple[_core.Source, str, list[str]]:
+    """The source of data to learn from, its name in the run's config, and notes about it, which are printed."""
+    name = _named(data if isinstance(data, str) else _kinds.called(data), options)
+    if not isinstance(data, str) and not _kinds.is_table(data):
+        return _core.array_source(_kinds.labels(data), "npy:" + name), "memory:" + name, []
     if isinstance(data, str):
-        name = _named(data, options)
-        return _core.open_source(name), name
-    name = _named(_kinds.called(data), options)
-    if _kinds.is_table(data):
-        columns, n_rows = _tables.columns_of(data)
-        return _core.frame_source(columns, n_rows, "csv:" + name), "memory:" + name
-    return _core.array_source(_kinds.labels(data), "npy:" + name), "memory:" + name
+        source, notes = _core.open_source(name)
+    else:
+        source, notes = _core.frame_source(*_tables.columns_of(data), "csv:" + name)
+    for text in notes:
+        _show.note(text)
+    return source, name if isinstance(data, str) else "memory:" + name, notes
 
 
 def open_for(
@@ -70,7 +72,9 @@ def data(source: str, count: int | None = None) -> Any:
     (2, 28, 28)
     """
     _show.ready()
-    opened = _core.open_source(source)
+    opened, notes = _core.open_source(source)
+    for text in notes:
+        _show.note(text)
     if count is None and opened.n_items == 0:
         raise ValueError(f"{source}: is endless; give the number of items to take (count=)")
     take = opened.n_items if count is None else _kinds.whole(count, "count")

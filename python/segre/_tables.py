@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,12 @@ from . import _core
 from ._kinds import is_frame
 
 MISSING = "(missing)"  # the label of missing values
-_DATES = "date"  # the type of values that are dates of Python, among those of pandas
+# Values of Python's own types, in columns of objects: how their texts are read.
+_OBJECTS: Mapping[str, Callable[[str], Any]] = {
+    "date": datetime.date.fromisoformat,
+    "time": datetime.time.fromisoformat,
+    "Decimal": decimal.Decimal,
+}
 _TRUTHS = {"True": True, "False": False}
 
 # name, different values as texts, which of them each row has, whether they are all labels
@@ -55,6 +61,8 @@ def _ways_to_write(text: str) -> list[str]:
     ways = [text]
     for end in (".0", " 00:00:00"):
         ways += [text.removesuffix(end), text + end]
+    if text in _TRUTHS:
+        ways += [text.lower(), text.upper()]
     return ways
 
 
@@ -76,6 +84,8 @@ def _frame_column(name: str, series: Any) -> Column:
 
     if isinstance(series.dtype, pandas.CategoricalDtype):
         return name, _texts(series.cat.categories, name), series.cat.codes.to_numpy(np.int32), True
+    if series.dtype == object:  # 1 and True are equal, but not the same
+        series = series.map(lambda value: value if type(value).__hash__ is None else str(value), na_action="ignore")
     try:
         codes, values = pandas.factorize(series)
     except TypeError:
@@ -116,7 +126,7 @@ def text_of(value: Any) -> str:
 def _texts(values: Sequence[Any], name: str) -> list[str]:
     """Different values of a column as pandas writes them into CSV files."""
     kind = getattr(getattr(values, "dtype", None), "kind", "")
-    if kind == "M":
+    if kind in ("M", "m"):
         import pandas
 
         values = pandas.Series(values).astype(str)  # dates without a time of day if all are at midnight
@@ -150,6 +160,14 @@ def kinds_of(data: Any) -> dict[str, Kind] | None:
     return kinds
 
 
+def kind_in(data: Any, name: str) -> Kind | None:
+    """The type of a column of a table; None if nothing in it shows its type."""
+    if not is_frame(data):
+        return None
+    key = _keys(data).get(name)
+    return _kind(key, data[key]) if key is not None and data[key].notna().any() else None
+
+
 def _kind(name: Any, series: Any) -> Kind:
     kind: dict[str, Any] = {"dtype": str(series.dtype)}
     if isinstance(name, int):
@@ -159,7 +177,7 @@ def _kind(name: Any, series: Any) -> Kind:
     if kind["dtype"] == "object":
         import pandas
 
-        values = pandas.Index(series.dropna().unique(), dtype=object)
+        values = pandas.Index({(type(value), value): value for value in series.dropna()}.values(), dtype=object)
         if not all(isinstance(value, str) for value in values):
             kind["values"] = _encoded(values)
     return kind
@@ -172,8 +190,9 @@ def _encoded(values: Any) -> dict[str, Any]:
         return {"closed": values.closed, **sides}
     found = [value.item() if isinstance(value, np.generic) else value for value in values.tolist()]
     plain = [value if isinstance(value, (str, bool, int, float)) else str(value) for value in found]
-    dates = values.dtype == object and all(type(value) is datetime.date for value in values)
-    return {"dtype": _DATES if dates else str(values.dtype), "values": plain}
+    types = {type(value).__name__ for value in values} if values.dtype == object else set()
+    own = len(types) == 1 and types <= set(_OBJECTS)
+    return {"dtype": types.pop() if own else str(values.dtype), "values": plain}
 
 
 def _decoded(pandas: Any, values: Mapping[str, Any]) -> Any:
@@ -181,8 +200,8 @@ def _decoded(pandas: Any, values: Mapping[str, Any]) -> Any:
     if "closed" in values:
         left, right = _decoded(pandas, values["left"]), _decoded(pandas, values["right"])
         return pandas.IntervalIndex.from_arrays(left, right, closed=values["closed"])
-    if values["dtype"] == _DATES:
-        return pandas.Index([datetime.date.fromisoformat(value) for value in values["values"]], dtype=object)
+    if values["dtype"] in _OBJECTS:
+        return pandas.Index([_OBJECTS[values["dtype"]](value) for value in values["values"]], dtype=object)
     return pandas.Index(values["values"], dtype=object).astype(values["dtype"])
 
 
@@ -212,26 +231,63 @@ def column_of(
     labels = parts[:, 0]
     if unit == "label" or not (numbers or space._are_levels(variable)):
         names = space.label_names(variable)
-        if names[-1] == MISSING:
-            names = names[:-1]
+        if names[-1] == MISSING:  # in a column of texts it may be one, such as ?
+            own = space._missing_text(variable) if kind is not None and unit == "label" and holds_texts(kind) else ""
+            names = names[:-1] + ([own] if own else [])
         codes = labels.astype(np.int32)  # bytes cannot hold -1
         codes[codes >= len(names)] = -1
         kind = kind if unit == "label" else None
         return _plain(_named(names, codes), kind) if pandas is None else _labelled(pandas, names, codes, kind)
-    known = space._texts(variable, np.maximum(parts, 0).astype(np.int64), seed, draw, middle)
-    texts = [None if label < 0 or text == MISSING else text for label, text in zip(labels, known, strict=True)]
+    def texts(plain: bool) -> list[str | None]:
+        known = space._texts(variable, np.maximum(parts, 0).astype(np.int64), seed, draw, middle, plain)
+        return [None if label < 0 or text == MISSING else text for label, text in zip(labels, known, strict=True)]
+
     if pandas is None:
-        return _plain(np.array(texts, dtype=object), kind if unit == "number" else None)
-    values = pandas.Series(texts, dtype=object)
-    if unit == "number":
-        return cast(pandas.to_numeric(values), kind)
-    dates = pandas.to_datetime(values)
-    return dates.dt.date if kind and kind.get("values", {}).get("dtype") == _DATES else cast(dates, kind)
+        return _plain(np.array(texts(False), dtype=object), kind if unit == "number" else None)
+    if kind is not None and holds_texts(kind):
+        missing = space._missing_text(variable) or None  # such as ?, which is a text like the others
+        known = [missing if text is None else text for text in texts(False)]
+        return cast(pandas.Series(known, dtype=object), kind)
+    if kind is not None and "values" in kind:
+        return pandas.Series(_objects(pandas, texts(False), kind["values"]), dtype=object)
+    return _measured(pandas, unit, texts(True), kind)
+
+
+def holds_texts(kind: Kind) -> bool:
+    """Whether all values of a column were texts, whatever they mean."""
+    return str(kind["dtype"]) in ("object", "str", "string", "string[python]", "string[pyarrow]") and "values" not in kind
+
+
+def _objects(pandas: Any, texts: Sequence[str | None], own: Mapping[str, Any]) -> list[Any]:
+    """Values as a column of objects had them; those that it did not have are of the type that fits."""
+    read = _OBJECTS.get(own["dtype"], lambda text: _typed(_number, text))
+    known = _decoded(pandas, own)
+    there = dict(zip(_texts(known, ""), known.tolist(), strict=True))
+    return [None if text is None else there[text] if text in there else _typed(read, text) for text in texts]
+
+
+def _measured(pandas: Any, unit: str, texts: Sequence[str | None], kind: Kind | None) -> Any:
+    """Numbers, dates or durations from their texts, in the type that the column had."""
+    if unit == "time":
+        return pandas.Series(texts, dtype=object)
+    if unit == "duration":
+        return cast(pandas.Series(pandas.to_timedelta(pandas.Series(texts, dtype=object))), kind)
+    if unit != "number":
+        dates = pandas.to_datetime(pandas.Series(texts, dtype=object), utc=unit == "zoned", format="ISO8601")
+        return cast(dates, kind)
+    if kind is not None and str(kind["dtype"]).lower().startswith(("int", "uint")) and "." not in "".join(filter(None, texts)):
+        whole = pandas.Series([None if text is None else _typed(int, text) for text in texts], dtype=object)
+        held = cast(whole, kind)  # exact, however large
+        if str(held.dtype) == str(kind["dtype"]):
+            return held
+    return cast(pandas.to_numeric(pandas.Series(texts, dtype=object)), kind)
 
 
 def moments(unit: str, values: np.typing.NDArray[np.float64]) -> Any:
-    """Numbers as they are, seconds since 1970 as dates."""
-    return values if unit == "number" else np.round(values).astype("datetime64[s]")
+    """Numbers as they are, seconds since 1970 as dates, those of a day or a duration as durations."""
+    if unit == "number":
+        return values
+    return np.round(values).astype("timedelta64[s]" if unit in ("time", "duration") else "datetime64[s]")
 
 
 def _named(names: Sequence[Any], codes: np.typing.NDArray[np.int32]) -> np.typing.NDArray[Any]:

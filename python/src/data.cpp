@@ -68,33 +68,38 @@ std::vector<std::tuple<std::string, int64_t, int64_t>> columns(const Space& spac
   return found;
 }
 
-// How a variable's labels are to be read: "label", or the unit of its bins: "number", "day", "minute", "second".
+// How a variable's labels are to be read: "label", or what its bins are: "number", "day", "minute", "second" (dates
+// written down to it), "zoned" (the same with an offset from UTC), "time" (of day) or "duration".
 std::string unit_of(const Space& space, int64_t variable) {
   const Bins* bins = space.bins(variable);
   if (bins == nullptr) return "label";
-  switch (bins->unit) {
-    case Bins::Unit::number:
-      return "number";
-    case Bins::Unit::day:
-      return "day";
-    case Bins::Unit::minute:
-      return "minute";
-    case Bins::Unit::second:
-      break;
-  }
-  return "second";
+  const std::string called = bins->called();
+  if (called == "time of day") return "time";
+  if (called != "date") return called;
+  if (bins->has_zone()) return "zoned";
+  return bins->unit == Bins::Unit::day ? "day" : bins->unit == Bins::Unit::minute ? "minute" : "second";
 }
 
-// The cells of a column from the labels [N, 1 or 2] of its variables; numbers are those that `segre` draws with this seed.
+// The cells of a column from the labels [N, 1 or 2] of its variables; numbers are those that `segre` draws with this
+// seed. If they are to be plain, dates are written as YYYY-MM-DD HH:MM:SS, in UTC where they have an offset.
 std::vector<std::string> texts(const Space& space, int64_t variable, const torch::Tensor& labels, uint64_t seed,
-                               int64_t draw, bool middle) {
+                               int64_t draw, bool middle, bool plain) {
   const BinValues values{.random = RandomStream(seed, Purpose::bin_values).part(draw)};
   const auto all = labels.to(torch::kCPU, torch::kInt64).contiguous();
   const Column column{"", variable, all.size(1)};
+  std::optional<Bins> dates;
+  if (const Bins* bins = space.bins(variable); plain && bins != nullptr && bins->called() == std::string_view("date")) {
+    dates = *bins;
+    dates->pattern = bins->has_zone() ? "%Y-%m-%d %TZ" : "";
+  }
   const auto* label = all.const_data_ptr<int64_t>();
   std::vector<std::string> found;
-  for (int64_t row = 0; row < all.size(0); ++row, label += column.n_variables)
-    found.push_back(cell_text(space, column, label, middle ? kMiddle : values.within(space, row, variable)));
+  for (int64_t row = 0; row < all.size(0); ++row, label += column.n_variables) {
+    const double within = middle ? kMiddle : values.within(space, row, variable);
+    const bool is_date = dates && label[0] < dates->size();
+    found.push_back(is_date ? dates->draw({label[0], column.n_variables == 2 ? label[1] : 0}, within)
+                            : cell_text(space, column, label, within));
+  }
   return found;
 }
 
@@ -108,11 +113,6 @@ Frame frame_of(const std::vector<FrameSpec>& columns, int64_t n_rows, const std:
   return frame;
 }
 
-SharedSource frame_source(const std::vector<FrameSpec>& columns, int64_t n_rows, const std::string& options) {
-  const SourceName name = parse_source_name(options);
-  return make_dataset_source(read_frame(frame_of(columns, n_rows, name.target()), name));
-}
-
 // A source for a model, and what the user should know about it.
 using Opened = std::pair<SharedSource, std::vector<std::string>>;
 
@@ -121,6 +121,17 @@ Opened with_notes(const Open& open) {
   NoteCollector notes;
   SharedSource source = open();
   return {std::move(source), notes.take()};
+}
+
+Opened named_source(const std::string& name) {
+  return with_notes([&]() -> SharedSource { return open_source(name); });
+}
+
+Opened frame_source(const std::vector<FrameSpec>& columns, int64_t n_rows, const std::string& options) {
+  return with_notes([&]() -> SharedSource {
+    const SourceName name = parse_source_name(options);
+    return make_dataset_source(read_frame(frame_of(columns, n_rows, name.target()), name));
+  });
 }
 
 Opened named_source_for(const Space& space, const std::string& name, bool unknowns) {
@@ -185,13 +196,10 @@ void bind_data(nb::module_& m) {
                   nb::sig("def table(columns: collections.abc.Mapping[str, object]) -> Space"),
                   "Columns by name, each with its number of labels or their names.")
       .def_static(
-          "sequence", [](int64_t length, int64_t labels) { return Space::sequence(length, labels); },
-          "length"_a, "n_labels"_a, "Sequences of one length, whose positions share their labels.")
+          "sequence", [](int64_t length, int64_t labels) { return Space::sequence(length, labels); }, "length"_a,
+          "n_labels"_a, "Sequences of one length, whose positions share their labels.")
       .def_static(
-          "image",
-          [](int64_t height, int64_t width, int64_t labels) {
-            return Space::image(height, width, labels);
-          },
+          "image", [](int64_t height, int64_t width, int64_t labels) { return Space::image(height, width, labels); },
           "height"_a, "width"_a, "n_labels"_a, "Images of one size, whose pixels share their labels.")
       .def_prop_ro("layout", &layout_name, "table, sequence or image; parts if it has several.")
       .def_prop_ro("shape", &Space::item_shape, "[columns], [length] or [height, width].")
@@ -205,17 +213,24 @@ void bind_data(nb::module_& m) {
                    "The columns of a table as the user knows them, each with its first variable and how many it has: a "
                    "number may have two. Of other spaces, the variables.")
       .def("_unit", &unit_of, "variable"_a)
-      .def("_are_levels",
-           [](const Space& space, int64_t variable) {
-             const Bins* bins = space.bins(variable);
-             return bins != nullptr && bins->are_levels;
-           }, "variable"_a)
-      .def("_is_measured",
-           [](const Space& space, int64_t variable) {
-             const Bins* bins = space.bins(variable);
-             return bins != nullptr && bins->is_measured();
-           }, "variable"_a)
-      .def("_texts", &texts, "variable"_a, "labels"_a, "seed"_a, "draw"_a = 0, "middle"_a = false)
+      .def(
+          "_are_levels",
+          [](const Space& space, int64_t variable) {
+            const Bins* bins = space.bins(variable);
+            return bins != nullptr && bins->are_levels;
+          },
+          "variable"_a)
+      .def(
+          "_is_measured",
+          [](const Space& space, int64_t variable) {
+            const Bins* bins = space.bins(variable);
+            return bins != nullptr && bins->is_measured();
+          },
+          "variable"_a)
+      .def("_texts", &texts, "variable"_a, "labels"_a, "seed"_a, "draw"_a = 0, "middle"_a = false, "plain"_a = false)
+      .def(
+          "_missing_text",
+          [](const Space& space, int64_t variable) { return space.missing_text(variable).value_or(""); }, "variable"_a)
       .def("__str__", &Space::describe)
       .def("__repr__", [](const Space& space) { return "Space(" + space.describe() + ")"; });
 
@@ -224,9 +239,7 @@ void bind_data(nb::module_& m) {
       .def_prop_ro("n_items", &DataSource::n_items)
       .def("rows", &rows, "first"_a, "count"_a, nb::call_guard<Work>())
       .def("_table_rows", &table_rows);
-  m.def(
-      "open_source", [](const std::string& name) -> SharedSource { return open_source(name); }, "name"_a,
-      nb::call_guard<Work>());
+  m.def("open_source", &named_source, "name"_a, nb::call_guard<Work>());
   m.def("open_source_for", &named_source_for, "space"_a, "name"_a, "unknowns"_a, nb::call_guard<Work>());
   m.def("frame_source", &frame_source, "columns"_a, "n_rows"_a, "options"_a, nb::call_guard<Work>());
   m.def("frame_source_for", &frame_source_for, "columns"_a, "n_rows"_a, "options"_a, "space"_a, "unknowns"_a,
