@@ -9,8 +9,7 @@ import pandas as pd
 import segre
 
 df, new = (pd.read_csv(file, na_values="?") for file in ("visits.csv", "new.csv"))
-bins = {"date": 4, "age": 8, "weight, kg": 8}  # numbers and dates as intervals
-model = segre.fit(df, max_time="30s", without=["visit"], bins=bins)
+model = segre.fit(df, max_time="30s")
 print(model.sample(1000))  # new rows, in the columns and types of df
 print(model.log_prob(new).mean())  # nats, a lower bound; .std_error has the error of each row's estimate
 print(model.complete(new, draws=5))  # the gaps filled in, five times
