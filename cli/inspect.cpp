@@ -118,7 +118,7 @@ struct Inspected {
 
 Inspected open(const std::string& text) {
   const SourceName name = parse_source_name(text);
-  if (name.kind() != "csv") return {open_source(text), std::nullopt};
+  if (name.kind() != "csv" || name.has("cache")) return {open_source(text), std::nullopt};  // a cache has labels alone
   require_known_options(name);
   TableReport report = report_csv_table(name);
   std::shared_ptr<DataSource> source = report.data ? make_dataset_source(std::move(*report.data)) : nullptr;
