@@ -44,19 +44,19 @@ Flow flow_of(const Model& model) {
 
 Flow flow_of(const JointOracle& oracle) {
   const auto endpoint = [oracle](const State& state) { return oracle.endpoint(state); };
-  return {.space = oracle.space(),
-          .path = oracle.shared_path(),
-          .options = torch::kFloat64,
-          .endpoint = endpoint,
-          .log_marginals = [oracle](const State& state) { return oracle.posterior_marginals(state).log(); },
-          .velocity =
-              [oracle, endpoint](const State& state) {
-                return velocity_from_endpoint(oracle.path(), endpoint(state),
-                                              only_open(oracle.space(), state.known, state.v), state.t);
-              },
-          .from_evidence = true,
-          .n_activations = oracle.table().p.size(0),
-          .few_rows = std::make_shared<FewRows>()};
+  return {
+      .space = oracle.space(),
+      .path = oracle.shared_path(),
+      .options = torch::kFloat64,
+      .endpoint = endpoint,
+      .log_marginals = [oracle](const State& state) { return oracle.posterior_marginals(state).log(); },
+      .velocity =
+          [oracle, endpoint](const State& state) {
+            return velocity_from_endpoint(oracle.path(), endpoint(state),
+                                          only_open(oracle.space(), state.known, state.v), state.t);
+          },
+      .from_evidence = true,
+      .n_activations = oracle.table().p.size(0)};  // whole blocks: it refuses the labels that few rows are tried with
 }
 
 Flow with_evidence(const Flow& flow, const torch::Tensor& soft) {

@@ -31,7 +31,7 @@ def visits():
 
 @pytest.fixture(scope="module")
 def model(visits):
-    return quick(visits, {**TINY, "train.steps": 80})
+    return quick(visits, {**TINY, "train.steps": 80, "train.lr": 0.06})
 
 
 def drawn(model, **given):

@@ -216,7 +216,7 @@ def test_a_small_wide_table():
     assert {float(value) for value in drawn["five"]} <= {5, 6, 7}
 
 
-def test_what_was_made_of_the_columns_is_said(capsys):
+def test_what_was_made_of_the_columns_is_noted():
     table = pd.DataFrame(
         {
             "id": np.arange(1000, 1000 + N),
@@ -228,10 +228,9 @@ def test_what_was_made_of_the_columns_is_said(capsys):
     )
     model = quick(table)
     assert list(model.sample(3)) == ["price", "label"]
-    said = capsys.readouterr().err
+    said = "\n".join(model.notes)
     assert "left out: id (120 different values in 120 rows), key (120 " in said
     assert "a column of numbers: price (0 to 29.75" in said
-    assert any("left out: id" in note for note in model.notes)
 
 
 @pytest.mark.parametrize("numbers", ["labels", "levels", "bins", {"price": "labels"}])

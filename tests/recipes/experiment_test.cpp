@@ -99,6 +99,7 @@ t1 = 0.25
 readout = "matched"
 tolerance = 0.0001
 order = "confidence"
+precision = "trained"
 )";
 
 std::vector<std::string> lines_of(const std::string& text) {

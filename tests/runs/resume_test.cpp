@@ -80,6 +80,7 @@ const std::vector<std::vector<std::string>> kFixed{
     {"net.token_heads=2", "net.token_heads is 2 now and was 4"},
     {"net.dropout=0.5", "net.dropout is 0.5 now and was 0.0"},
     {"net.tree=true", "net.tree is true now and was false"},
+    {"net.columns=true", "net.columns is true now and was false"},
     {"net.standardised=false", "net.standardised is false now and was true"},
     {"net.channels=48", "net.channels is 48 now and was 32"},
     {"net.channel_mult=[1]", "net.channel_mult is [1] now and was "},
@@ -103,14 +104,30 @@ const std::vector<std::vector<std::string>> kFixed{
     {"watch.items=100", "watch.items is 100 now and was 512"}};
 
 // A different value for each key that may change.
-const std::vector<std::string> kFree{"net.precision=float32",   "train.steps=20",         "train.epochs=3",
-                                     "train.reduce=bfloat16",   "train.lr=0.001",         "train.warmup=3",
-                                     "train.schedule=constant", "train.clip=1",           "watch.every=3",
-                                     "watch.evaluations=64",    "watch.grid=4",           "watch.keep=1",
-                                     "watch.save_seconds=5",    "watch.patience=4",       "watch.use_best=true",
-                                     "watch.tensorboard=true",  "sample.sampler=euler",   "sample.steps=3",
-                                     "sample.stop=end",         "sample.t1=0.5",          "sample.readout=segre",
-                                     "sample.tolerance=0.01",   "sample.order=confidence"};
+const std::vector<std::string> kFree{"net.precision=float32",
+                                     "train.steps=20",
+                                     "train.epochs=3",
+                                     "train.reduce=bfloat16",
+                                     "train.lr=0.001",
+                                     "train.warmup=3",
+                                     "train.schedule=constant",
+                                     "train.clip=1",
+                                     "watch.every=3",
+                                     "watch.evaluations=64",
+                                     "watch.grid=4",
+                                     "watch.keep=1",
+                                     "watch.save_seconds=5",
+                                     "watch.patience=4",
+                                     "watch.use_best=true",
+                                     "watch.tensorboard=true",
+                                     "sample.sampler=euler",
+                                     "sample.steps=3",
+                                     "sample.stop=end",
+                                     "sample.t1=0.5",
+                                     "sample.readout=segre",
+                                     "sample.tolerance=0.01",
+                                     "sample.order=confidence",
+                                     "sample.precision=trained"};
 
 // Keys that name data.
 const std::vector<std::string> kContents{"data.source=joint:elsewhere.csv", "data.validation=joint:elsewhere.csv"};
