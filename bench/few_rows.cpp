@@ -1,7 +1,8 @@
 // What one evaluation of the network takes for few rows, and whether they have the bits that they have in a whole block
-// of Sampler::rows_per_block() rows, where every request computes them today. One thread.
+// of Sampler::rows_per_block() rows: then small requests compute few, see FewRows. One thread.
 //
-//   bench_few_rows RUN... -> {"run": ..., "rows": [{"rows": 1, "ms": 0.2, "same_bits": false}, ...]} per line
+//   bench_few_rows RUN... -> {"run": ..., "one_row": {"completed_ms": 9.1, "marginals_ms": 0.5, "first_ms": 60.2},
+//                             "rows": [{"rows": 1, "ms": 0.2, "same_bits": false}, ...]} per line
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "segre/flow/row_blocks.h"
 #include "segre/flow/sampler.h"
 #include "segre/runs/load_run.h"
+#include "segre/runs/sampling_flow.h"
 
 namespace {
 
@@ -34,6 +36,22 @@ segre::State states_of(const segre::Flow& flow, const segre::LoadedRun& run, int
   return {v, torch::full({rows}, 0.4, flow.options), {.labels = labels}};
 }
 
+// One row of which half is known, as a Session completes it. The first request also finds out how few rows will do.
+nlohmann::ordered_json one_row(const segre::LoadedRun& run) {
+  const segre::Flow flow = segre::sampling_flow(run);
+  if (!flow.from_evidence) return nullptr;
+  const segre::Sampler sampler(flow, run.experiment.sample, /*seed=*/1);
+  auto labels = sampler.draw(0, 1).labels;
+  labels.slice(1, 0, (labels.size(1) + 1) / 2).fill_(segre::kUnknown);
+  const segre::Known known{.labels = labels};
+  const double start = segre::now_seconds();
+  sampler.complete(known, 0, 0);
+  const double first = 1e3 * (segre::now_seconds() - start);
+  return {{"completed_ms", milliseconds([&] { sampler.complete(known, 0, 0); })},
+          {"marginals_ms", milliseconds([&] { sampler.probabilities(known, 0); })},
+          {"first_ms", first}};
+}
+
 nlohmann::ordered_json measure(const std::string& path) {
   const auto run = segre::load_run(path, torch::kCPU);
   const segre::Flow flow = segre::flow_of(run.model);
@@ -51,7 +69,7 @@ nlohmann::ordered_json measure(const std::string& path) {
     const segre::State some{all.v.narrow(0, 0, count), all.t.narrow(0, 0, count), all.known.slice(0, count)};
     rows.push_back({{"rows", count}, {"ms", milliseconds([&] { flow.endpoint(some); })}, {"same_bits", same}});
   }
-  return {{"run", path}, {"network", run.experiment.net.kind}, {"rows", rows}};
+  return {{"run", path}, {"network", run.experiment.net.kind}, {"one_row", one_row(run)}, {"rows", rows}};
 }
 
 }  // namespace

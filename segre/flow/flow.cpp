@@ -1,5 +1,8 @@
 #include "segre/flow/flow.h"
 
+#include "segre/flow/few_rows.h"
+#include "segre/kernels/path_kernels.h"
+#include "segre/path/known_rows.h"
 #include "segre/path/simplex.h"
 
 namespace segre {
@@ -11,6 +14,17 @@ torch::Tensor velocity_without_gradient(const Model& model, const State& state) 
   return model.velocity(state);
 }
 
+// D, in one pass over the network's output where it is evaluated at one time, as samplers do: v' = alpha D + pull v.
+torch::Tensor endpoint(const Model& model, const State& state) {
+  const bool fuses = model.form() == Form::evidence && state.t.is_cpu() && state.t.numel() == 1 &&
+                     state.v.size(0) > 1 && !torch::GradMode::is_enabled() && kernels::serves(state.v);
+  if (!fuses) return model.endpoint(state);
+  const auto at = model.path().at(state.t.item<double>());
+  return kernels::endpoint_velocity(model.network_output(state).contiguous(), state.v.contiguous(), model.space(),
+                                    at.a / (at.s * at.s), /*alpha=*/1.0, /*pull=*/0.0, model.scales(),
+                                    known_rows(state.known));
+}
+
 }  // namespace
 
 Flow flow_of(const Model& model) {
@@ -18,13 +32,14 @@ Flow flow_of(const Model& model) {
   return {.space = model.space(),
           .path = model.shared_path(),
           .options = model.options(),
-          .endpoint = [model](const State& state) { return model.endpoint(state); },
+          .endpoint = [model](const State& state) { return endpoint(model, state); },
           .log_marginals = model.form() == Form::velocity
                                ? StateFunction()
                                : [model](const State& state) { return log_lift(model.space(), model.logits(state)); },
           .velocity = [model](const State& state) { return velocity_without_gradient(model, state); },
           .from_evidence = model.form() == Form::evidence,
-          .n_activations = model.field().n_activations()};
+          .n_activations = model.field().n_activations(),
+          .few_rows = std::make_shared<FewRows>()};
 }
 
 Flow flow_of(const JointOracle& oracle) {
@@ -40,7 +55,8 @@ Flow flow_of(const JointOracle& oracle) {
                                               only_open(oracle.space(), state.known, state.v), state.t);
               },
           .from_evidence = true,
-          .n_activations = oracle.table().p.size(0)};
+          .n_activations = oracle.table().p.size(0),
+          .few_rows = std::make_shared<FewRows>()};
 }
 
 Flow with_evidence(const Flow& flow, const torch::Tensor& soft) {
@@ -56,6 +72,7 @@ Flow with_evidence(const Flow& flow, const torch::Tensor& soft) {
   out.endpoint = bind(flow.endpoint);
   if (flow.log_marginals) out.log_marginals = bind(flow.log_marginals);
   out.velocity = bind(flow.velocity);
+  out.few_rows = std::make_shared<FewRows>();
   return out;
 }
 

@@ -7,6 +7,8 @@
 
 namespace segre {
 
+class FewRows;
+
 /// What samplers and likelihoods know about a flow dv/dt = F(v, t), learned or exact. The mean endpoint D determines it
 /// (F = alpha D + (s'/s) v): in the coordinates x = v/s and sigma = a/s the flow is dx/dsigma = D. Threads may share
 /// it, and the bounds, integrators and oracles made of it.
@@ -21,6 +23,7 @@ struct Flow {
   bool from_evidence = false;  ///< whether D = kappa (softmax(e + message) - 1/c); the derivative of a decided variable
                                ///< is then that of its own evidence, and states may hold what is known
   int64_t n_activations = 0;   ///< values that one row keeps inside the network, for the memory budget
+  std::shared_ptr<const FewRows> few_rows{};  ///< how few rows may be evaluated at once; null: only whole blocks
 };
 
 /// The flow that a model has learned. Shares its weights and switches batch normalisation to running statistics.

@@ -48,6 +48,7 @@ class FixedSteps final : public Integrator {
     for (int64_t k = 0; k <= options.steps; ++k)
       times_.push_back(options.t1 * static_cast<double>(k) / static_cast<double>(options.steps));
     plan_ = plan_flow(sampler_kind(options.sampler), *flow.path, times_);
+    for (size_t k = 0; k < plan_.size(); ++k) times_[k + 1] = plan_[k].t_next;  // a kind may move them
     numbers_ = step_numbers(plan_, flow.options);
     for (const PlannedStep& step : plan_)
       for (int known = 0; known < kKnownShapes; ++known)

@@ -25,6 +25,10 @@ void declare_sample_keys(ConfigSchema& schema, SampleOptions& options) {
   schema.choice<FillOrder>("sample.order", &options.order,
                            {{"random", FillOrder::random}, {"confidence", FillOrder::confidence}}, Later::free,
                            "which cells are filled in first: any, or those with the most certain label (erasure)");
+  schema.choice<SamplePrecision>(
+      "sample.precision", &options.precision,
+      {{"float32", SamplePrecision::float32}, {"trained", SamplePrecision::trained}}, Later::free,
+      "what the network computes with: float32, or what it was trained with, bfloat16 on CPUs that multiply it fast");
 }
 
 }  // namespace segre

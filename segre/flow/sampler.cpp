@@ -6,7 +6,9 @@
 #include "segre/core/error.h"
 #include "segre/core/memory.h"
 #include "segre/core/parallel.h"
+#include "segre/flow/few_rows.h"
 #include "segre/flow/row_blocks.h"
+#include "segre/flow/sampler_kinds.h"
 #include "segre/model/joint_oracle.h"
 #include "segre/path/path_sample.h"
 #include "segre/path/simplex.h"
@@ -99,36 +101,61 @@ torch::Tensor Sampler::read(const torch::Tensor& v, const Departure& from) const
   });
 }
 
-// One block of rows_ rows.
+// A block of rows, or a few of them.
 Sampler::Block Sampler::draw_block(const Known& known, const std::vector<NumberedRows>& parts) const {
   const torch::NoGradGuard no_grad;
   Departure from{.v_0 = {}, .known = known, .parts = parts};
   from.v_0 = only_open(flow_.space, known, from.numbers([this](const NumberedRows& rows) { return noise(rows); }));
   const Arrival arrival = (*integrator_)(from);
   auto labels = arrival.labels.defined() ? arrival.labels : read(arrival.v, from);
-  const auto undecided = arrival.labels.defined() ? torch::zeros({rows_}, torch::kInt64)
+  const auto undecided = arrival.labels.defined() ? torch::zeros({from.v_0.size(0)}, torch::kInt64)
                                                   : count_undecided(arrival.v, known).to(torch::kCPU);
   if (known.labels.defined()) labels = torch::where(known.labels == kUnknown, labels, known.labels.clamp_min(kUnknown));
   return {labels.to(torch::kCPU), undecided, arrival.n_evaluations};
 }
 
-std::vector<Sampler::Part> Sampler::parts_of(uint64_t first, int64_t count) const {
+// How rows begin ... end - 1 of a block are computed: a few at a time if that costs less than the block.
+std::vector<Rows> Sampler::cuts_of(int64_t begin, int64_t end, Work work, const Known& known) const {
+  constexpr int64_t kDearer = 3;  // what a row costs among few, at most, in rows of a block
+  const std::vector<Rows> whole{{0, rows_}};
+  const SamplerKind& kind = sampler_kind(options_.sampler);
+  // An adaptive step depends on powers, which few numbers may round differently from many.
+  if (!flow_.few_rows || !flow_.options.device().is_cpu() || (work == Work::draw && kind.adaptive())) return whole;
+  if ((end - begin) * kDearer > rows_) return whole;
+  const bool fills = work == Work::draw && kind.make != nullptr;  // erasure: from marginals, labels being known
+  const int shape = shape_of(known) | (fills ? 1 : 0);
+  const auto asked = fills || work == Work::marginals ? FewRows::Asked::log_marginals : FewRows::Asked::endpoint;
+  const int64_t few = (*flow_.few_rows)(flow_, asked, shape);
+  const int64_t from = begin / few * few;
+  const int64_t to = (end + few - 1) / few * few;
+  if ((to - from) * kDearer > rows_) return whole;
+  std::vector<Rows> cuts;
+  for (int64_t row = from; row < to; row += few) cuts.push_back({row, row + few});
+  return cuts;
+}
+
+std::vector<Sampler::Part> Sampler::parts_of(uint64_t first, int64_t count, Work work, const Known& known) const {
   const auto rows = static_cast<uint64_t>(rows_);
   const uint64_t last = first + static_cast<uint64_t>(count);
   std::vector<Part> parts;
   for (uint64_t block = first / rows; block * rows < last; ++block) {
     const uint64_t start = block * rows;
-    const uint64_t from = std::max(first, start);
-    parts.push_back({block, static_cast<int64_t>(from - start),
-                     static_cast<int64_t>(std::min(last, start + rows) - start), static_cast<int64_t>(from - first)});
+    const auto begin = static_cast<int64_t>(std::max(first, start) - start);
+    const auto end = static_cast<int64_t>(std::min(last, start + rows) - start);
+    for (const Rows& cut : cuts_of(begin, end, work, known)) {
+      const int64_t from = std::max(begin, cut.from);
+      const uint64_t cut_start = start + static_cast<uint64_t>(cut.from);
+      parts.push_back({cut_start, cut.count(), from - cut.from, std::min(end, cut.to) - cut.from,
+                       static_cast<int64_t>(start + static_cast<uint64_t>(from) - first)});
+    }
   }
   return parts;
 }
 
-// What is known of a whole block: the request's rows where they are, and copies of one of them elsewhere.
+// What is known of all rows that are computed: the request's rows where they are, and copies of one of them elsewhere.
 Known Sampler::block_of(const Known& known, const Part& part) const {
   if (known.nothing()) return {};
-  const auto place = torch::arange(rows_) - part.begin;
+  const auto place = torch::arange(part.rows) - part.begin;
   return known.select(part.first + place.clamp(0, part.end - part.begin - 1)).to(flow_.options);
 }
 
@@ -164,30 +191,44 @@ torch::Tensor Sampler::completions(const Known& known, uint64_t first, int64_t f
     for (int64_t k = 0; k < draws; ++k) out.push_back(complete(known, first, from_draw + k).labels);
     return torch::stack(out, 1);
   }
-  out.resize((draws + together - 1) / together);
-  // Rows beyond the last draw repeat what is known of the block's.
+  // The draws of a block lie one after another in it; rows beyond the last repeat what is known of the block's.
   const Known of_block = known.select(torch::arange(rows_).remainder(count)).to(flow_.options);
-  for_each_block(static_cast<int64_t>(out.size()), flow_.options.device().is_cpu(), [&](int64_t block) {
-    const int64_t here = std::min(together, draws - block * together);
+  struct Cut {
+    int64_t from_draw;  // of its block
+    Rows rows;          // of these, computed
+    int64_t end;        // of these, wanted
+  };
+  std::vector<Cut> cuts;
+  for (int64_t done = 0; done < draws; done += together) {
+    const int64_t end = std::min(together, draws - done) * count;
+    for (const Rows& rows : cuts_of(0, end, Work::draw, known)) cuts.push_back({from_draw + done, rows, end});
+  }
+  out.resize(cuts.size());
+  for_each_block(static_cast<int64_t>(cuts.size()), flow_.options.device().is_cpu(), [&](int64_t k) {
+    const auto& [first_draw, rows, end] = cuts[k];
     std::vector<NumberedRows> parts;
-    for (int64_t k = 0; k < here; ++k)
-      parts.push_back({count, first, round_seed(seed_, from_draw + block * together + k)});
-    if (here * count < rows_) parts.push_back({rows_ - here * count, first, parts.back().seed});
-    out[block] = draw_block(of_block, parts).labels.slice(0, 0, here * count).view({here, count, n});
+    for (int64_t row = rows.from; row < rows.to;) {
+      const int64_t item = row % count;
+      const int64_t here = std::min(count - item, rows.to - row);
+      parts.push_back({here, first + static_cast<uint64_t>(item), round_seed(seed_, first_draw + row / count)});
+      row += here;
+    }
+    out[k] =
+        draw_block(of_block.slice(rows.from, rows.to), parts).labels.slice(0, 0, std::min(rows.to, end) - rows.from);
   });
-  return torch::cat(out).transpose(0, 1).contiguous();
+  return torch::cat(out).view({draws, count, n}).transpose(0, 1).contiguous();
 }
 
 torch::Tensor Sampler::probabilities(const Known& known, uint64_t first) const {
   const torch::NoGradGuard no_grad;
   const int64_t count = check_known(known);
   if (count == 0) return torch::empty({0, flow_.space.n_coordinates()}, torch::kFloat64);
-  const auto parts = parts_of(first, count);
+  const auto parts = parts_of(first, count, Work::marginals, known);
   std::vector<torch::Tensor> out(parts.size());
   for_each_block(static_cast<int64_t>(parts.size()), flow_.options.device().is_cpu(), [&](int64_t k) {
     const torch::NoGradGuard no_grad_here;
     const auto ask = [this](const State& state) { return (*marginals_)(state); };
-    const auto log_p = marginals_given(flow_, ask, block_of(known, parts[k]), rows_);
+    const auto log_p = marginals_given(flow_, ask, block_of(known, parts[k]), parts[k].rows);
     out[k] = log_p.slice(0, parts[k].begin, parts[k].end).to(torch::kCPU, torch::kFloat64).exp();
   });
   const auto all = torch::cat(out);
@@ -201,11 +242,11 @@ Samples Sampler::draw_parts(uint64_t first, int64_t count, const Known& known, u
   // Labels, in batches and joined.
   require_memory(2.0 * 8.0 * static_cast<double>(count) * static_cast<double>(flow_.space.n_variables()),
                  concat(count, " samples of the ", flow_.space.describe()), torch::kCPU);
-  const auto parts = parts_of(first, count);
+  const auto parts = parts_of(first, count, Work::draw, known);
   std::vector<Block> blocks(parts.size());
   for_each_block(static_cast<int64_t>(parts.size()), flow_.options.device().is_cpu(), [&](int64_t k) {
     const Part& part = parts[k];
-    const Block drawn = draw_block(block_of(known, part), {{rows_, part.block * static_cast<uint64_t>(rows_), seed}});
+    const Block drawn = draw_block(block_of(known, part), {{part.rows, part.start, seed}});
     blocks[k] = {drawn.labels.slice(0, part.begin, part.end), drawn.n_undecided.slice(0, part.begin, part.end),
                  drawn.n_evaluations.slice(0, part.begin, part.end)};
   });

@@ -20,14 +20,22 @@ enum class Readout {
             ///< Before t = 1 it is wider than the state's posterior over labels
 };
 
+/// What the network of a trained run computes with where it samples.
+enum class SamplePrecision {
+  float32,
+  trained,  ///< what it was trained with on such a machine: bfloat16 on CPUs that multiply it fast, four times the
+            ///< speed
+};
+
 struct SampleOptions {
   std::string sampler = "rk4";  ///< see sampler_kinds()
   int64_t steps = 5;            ///< of equal length in t; dopri5 chooses its own; erasure: evaluations
   Stop stop = Stop::decision;
   double t1 = 0.0;  ///< stop at this time instead; 0: use `stop`
   Readout readout = Readout::argmax;
-  double tolerance = 1e-3;              ///< error per step, relative to 1 + |v| (dopri5)
-  FillOrder order = FillOrder::random;  ///< in which cells are filled in (erasure)
+  double tolerance = 1e-3;                               ///< error per step, relative to 1 + |v| (dopri5)
+  FillOrder order = FillOrder::random;                   ///< in which cells are filled in (erasure)
+  SamplePrecision precision = SamplePrecision::float32;  ///< see sampling_flow; a Sampler's flow has its own
 };
 
 /// Declares the keys sample.*.
@@ -45,9 +53,10 @@ struct Samples {
 /// path's Bayes rule or, at the path's end, of the mean corner on which every sampler lands.
 inline constexpr double kDecided = 0.99;
 
-/// Noise -> flow -> labels. Sample k is a function of (seed, k): the field always runs on whole blocks of
-/// rows_per_block() consecutive samples, and a request receives its part of them, since a matrix product may round a
-/// row differently in batches of another size. Threads may share it.
+/// Noise -> flow -> labels. Sample k is a function of (seed, k): the field runs on whole blocks of rows_per_block()
+/// consecutive samples, and a request receives its part of them, since a matrix product may round a row differently in
+/// batches of another size. A small request runs on parts of a block where these have been seen to give the same bits,
+/// see FewRows. Threads may share it.
 class Sampler {
  public:
   Sampler(Flow flow, const SampleOptions& options, uint64_t seed);
@@ -80,13 +89,16 @@ class Sampler {
     torch::Tensor n_undecided;    // [rows]
     torch::Tensor n_evaluations;  // [rows]
   };
-  /// Rows of a request that lie in one block.
+  /// Rows of a request that are computed together: consecutive samples, a whole block or a few of its rows.
   struct Part {
-    uint64_t block;      // its number
-    int64_t begin, end;  // rows within it
+    uint64_t start;      // its first sample
+    int64_t rows;        // how many are computed
+    int64_t begin, end;  // those that are requested
     int64_t first;       // row of the request
   };
-  std::vector<Part> parts_of(uint64_t first, int64_t count) const;
+  enum class Work { draw, marginals };
+  std::vector<Part> parts_of(uint64_t first, int64_t count, Work work, const Known& known) const;
+  std::vector<Rows> cuts_of(int64_t begin, int64_t end, Work work, const Known& known) const;
   int64_t check_known(const Known& known) const;
   Known block_of(const Known& known, const Part& part) const;
   Block draw_block(const Known& known, const std::vector<NumberedRows>& parts) const;

@@ -9,10 +9,13 @@
 namespace segre {
 namespace {
 
+// exp of this is far below kLeastProbability, but no underflow, which takes ten times as long.
+constexpr double kLeastExponent = -80.0;
+
 // log sum_b exp(x_b) T_ab for each of k tables: x [B, k, width], T [k, width, width] -> [B, k, width].
 torch::Tensor through(const torch::Tensor& x, const torch::Tensor& tables) {
   const auto most = x.amax(-1, /*keepdim=*/true).detach();
-  const auto p = (x - most).exp().transpose(0, 1);  // [k, B, width]
+  const auto p = (x - most).clamp_min(kLeastExponent).exp().transpose(0, 1);  // [k, B, width]
   return (torch::bmm(p, tables.transpose(1, 2)) + kLeastProbability).log().transpose(0, 1) + most;
 }
 

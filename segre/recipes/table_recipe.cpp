@@ -67,7 +67,8 @@ bool worth_attention(const RecipeTask& task, const Racer& transformer) {
   const int64_t batch = transformer.experiment.train.batch;
   const double items = static_cast<double>(batch) * task.seconds / transformer.pace->seconds(batch);
   if (items >= (n_items == 0.0 ? kItems : std::min(kItems, kPasses * n_items))) return true;
-  task.on_reason(concat("transformer skipped: it would see only ", plain_digits(items, 2), " rows within the time limit"));
+  task.on_reason(
+      concat("transformer skipped: it would see only ", plain_digits(items, 2), " rows within the time limit"));
   return false;
 }
 
@@ -111,7 +112,8 @@ Choice decide(const RecipeTask& task) {
   constexpr double kShortest = 20.0;  // seconds; with less, a race would show little and take too much
   const auto racers = racers_for(task);
   if (racers.size() == 1) {
-    task.on_reason(describe_net(racers.front().experiment.net) + ", the only one that suits the rows and the time limit");
+    task.on_reason(describe_net(racers.front().experiment.net) +
+                   ", the only one that suits the rows and the time limit");
     return {.experiment = racers.front().experiment, .pace = racers.front().pace};
   }
   // The recipes hold out the same rows.
@@ -172,6 +174,9 @@ Experiment table_recipe(const std::string& kind, const Space& space, int64_t n_i
     e.train.steps = steps_for(n_items, 100, e.train.batch);
   } else {
     train_gently(e, n_items);
+    e.sample.sampler = "early";  // 8 evaluations decide as many labels like a long trajectory as 20 of rk4
+    e.sample.steps = 8;
+    e.sample.precision = SamplePrecision::trained;
     e.net.dropout = dropout_for(n_items);
     e.net.of<ResidualOptions>().width = width_for(n_items, device);
     e.net.of<ResidualOptions>().tree = n_items > 0 && has_tree(space);

@@ -7,6 +7,7 @@
 #include "segre/core/error.h"
 #include "segre/data/label_dictionary.h"
 #include "segre/io/csv.h"
+#include "segre/runs/sampling_flow.h"
 #include "segre/space/blocks.h"
 #include "segre/tasks/complete_items.h"
 #include "segre/tasks/given.h"
@@ -55,7 +56,7 @@ torch::Tensor noisy_evidence(const Space& space, const torch::Tensor& labels, do
 }  // namespace
 
 Completer::Completer(const LoadedRun& run, const CompleteOptions& options)
-    : Completer(run, options, std::make_shared<Sampler>(run.model, options.sample, options.seed)) {}
+    : Completer(run, options, std::make_shared<Sampler>(sampling_flow(run), options.sample, options.seed)) {}
 
 Completer::Completer(const LoadedRun& run, const CompleteOptions& options, std::shared_ptr<const Sampler> sampler)
     : options_(options), ranks_(run.ranks), sampler_(std::move(sampler)), missing_(missing_labels(run.model.space())) {

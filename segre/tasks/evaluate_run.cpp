@@ -7,6 +7,7 @@
 #include "segre/core/memory.h"
 #include "segre/data/split.h"
 #include "segre/flow/draw.h"
+#include "segre/runs/sampling_flow.h"
 #include "segre/sources/relabel.h"
 #include "segre/tasks/training_items.h"
 
@@ -80,7 +81,7 @@ RunEvaluation evaluate_run(const LoadedRun& run, const std::string& name, const 
 
   const double start = now_seconds();
   DrawTotals totals;
-  const Sampler sampler(run.model, options.sample, options.seed);
+  const Sampler sampler(sampling_flow(run), options.sample, options.seed);
   out.data.samples = draw_all(sampler, options.count, run.ranks, totals, callbacks);
   out.n_evaluations = totals.n_evaluations;
   out.sample_seconds = now_seconds() - start;

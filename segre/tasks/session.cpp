@@ -7,6 +7,7 @@
 
 #include "segre/core/log.h"
 #include "segre/core/tuning.h"
+#include "segre/runs/sampling_flow.h"
 
 namespace segre {
 namespace {
@@ -25,8 +26,8 @@ std::string key_of(const torch::Tensor& mask) {
 
 // The bindings below do not compile when an option is added and forgotten here.
 auto key_of(const SampleOptions& options, uint64_t seed) {
-  const auto& [sampler, steps, stop, t1, readout, tolerance, order] = options;
-  return std::tuple(sampler, steps, stop, t1, readout, tolerance, order, seed);
+  const auto& [sampler, steps, stop, t1, readout, tolerance, order, precision] = options;
+  return std::tuple(sampler, steps, stop, t1, readout, tolerance, order, precision, seed);
 }
 
 auto key_of(const ScoreOptions& options) {
@@ -100,7 +101,7 @@ struct Session::Kept {
 };
 
 Session::Session(LoadedRun run, std::string name)
-    : run_(std::move(run)), name_(std::move(name)), flow_(flow_of(run_.model)), kept_(std::make_unique<Kept>()) {}
+    : run_(std::move(run)), name_(std::move(name)), flow_(sampling_flow(run_)), kept_(std::make_unique<Kept>()) {}
 
 Session::~Session() = default;
 

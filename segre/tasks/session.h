@@ -60,7 +60,7 @@ class Session {
   struct Kept;
   LoadedRun run_;
   std::string name_;
-  Flow flow_;
+  Flow flow_;  // for sampling
   std::unique_ptr<Kept> kept_;
 };
 

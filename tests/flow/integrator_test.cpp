@@ -39,8 +39,8 @@ struct Order {
   int order;
   int64_t steps;  // at which the leading error term dominates, and not rounding
 };
-constexpr Order kOrders[] = {{"euler", 1, 400}, {"midpoint", 2, 100}, {"heun", 2, 100},
-                             {"rk4", 4, 50},    {"ab2", 2, 200},      {"multistep", 2, 200}};
+constexpr Order kOrders[] = {{"euler", 1, 400}, {"midpoint", 2, 100},  {"heun", 2, 100}, {"rk4", 4, 50},
+                             {"ab2", 2, 200},   {"multistep", 2, 200}, {"early", 2, 200}};
 
 TEST(Integrator, ErrorsFallWithTheOrderOfEachSamplerOnBothPaths) {
   const test::Threads one(1);
@@ -101,7 +101,7 @@ TEST(Integrator, TheLastStepToTheEndLandsOnTheEndpoint) {
   const test::Threads one(1);
   const Flow flow = exact_flow();
   const auto v = start(flow, 8);
-  for (const char* sampler : {"euler", "midpoint", "heun", "rk4", "ab2", "multistep", "sde"}) {
+  for (const char* sampler : {"euler", "midpoint", "heun", "rk4", "ab2", "multistep", "early", "sde"}) {
     std::vector<torch::Tensor> states;
     std::vector<double> times;
     const auto integrator = make_integrator(flow, {.sampler = sampler, .steps = 5, .t1 = 1.0});
@@ -165,7 +165,7 @@ TEST(Integrator, NumbersThatAreNotFiniteAreReported) {
 TEST(Integrator, UnknownSamplersAndSillyNumbersAreRefused) {
   const Flow flow = exact_flow();
   EXPECT_EQ(test::input_error([&] { make_integrator(flow, {.sampler = "leapfrog", .t1 = 0.5}); }),
-            "sampler 'leapfrog' is not one of euler, midpoint, heun, rk4, ab2, multistep, dopri5, sde, erasure");
+            "sampler 'leapfrog' is not one of euler, midpoint, heun, rk4, ab2, multistep, early, dopri5, sde, erasure");
   EXPECT_EQ(test::input_error([&] { make_integrator(flow, {.steps = 0, .t1 = 0.5}); }),
             "sample.steps = 0: expected at least 1");
   EXPECT_EQ(test::input_error([&] { make_integrator(flow, {.sampler = "dopri5", .t1 = 0.5, .tolerance = 0}); }),

@@ -151,7 +151,7 @@ TEST(SamplerKinds, ASingleTimeIsNoStep) {
 
 TEST(SamplerKinds, UnknownNamesAreAnsweredWithTheKnownOnes) {
   EXPECT_EQ(test::input_error([] { sampler_kind("leapfrog"); }),
-            "sampler 'leapfrog' is not one of euler, midpoint, heun, rk4, ab2, multistep, dopri5, sde, erasure");
+            "sampler 'leapfrog' is not one of euler, midpoint, heun, rk4, ab2, multistep, early, dopri5, sde, erasure");
   EXPECT_EQ(sampler_kind("heun").order, 2);
   EXPECT_TRUE(sampler_kind("dopri5").adaptive());
   EXPECT_FALSE(sampler_kind("sde").deterministic);

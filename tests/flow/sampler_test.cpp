@@ -102,9 +102,11 @@ TEST(Sampler, TheSeedDecides) {
 TEST(Sampler, CountsTheEvaluationsOfEachSampler) {
   const Threads one(1);
   // With 7 steps: to the decision time, and to t = 1, where the last step is one evaluation of the endpoint.
-  const std::tuple<const char*, int64_t, int64_t> expected[] = {
-      {"euler", 7, 7}, {"midpoint", 14, 13}, {"heun", 14, 13}, {"rk4", 28, 25},
-      {"ab2", 8, 8},   {"multistep", 7, 7},  {"sde", 7, 7},    {"erasure", 2, 2}};  // one per variable is all it needs
+  const std::tuple<const char*, int64_t, int64_t> expected[] = {{"euler", 7, 7},  {"midpoint", 14, 13},
+                                                                {"heun", 14, 13}, {"rk4", 28, 25},
+                                                                {"ab2", 8, 8},    {"multistep", 7, 7},
+                                                                {"early", 7, 7},  {"sde", 7, 7},
+                                                                {"erasure", 2, 2}};  // one per variable is all it needs
   for (const auto& [name, decision, end] : expected) {
     EXPECT_EQ(Sampler(coupled_model(), {.sampler = name, .steps = 7}, 1).draw(0, 3).n_evaluations, 3 * decision)
         << name;
@@ -156,8 +158,8 @@ TEST(Sampler, EverySamplerGivesTheDistributionOfAnExactFlow) {
   const Flow flow = flow_of(JointOracle(table, make_e_geodesic(0.01)));
   // Enough steps that the schemes' own errors are far below what these samples show; sde's is of first order only.
   const std::pair<const char*, int64_t> enough[] = {{"euler", 200}, {"midpoint", 25},  {"heun", 25},  {"rk4", 10},
-                                                    {"ab2", 50},    {"multistep", 50}, {"dopri5", 1}, {"sde", 100},
-                                                    {"erasure", 3}};  // one variable at a time is exact
+                                                    {"ab2", 50},    {"multistep", 50}, {"early", 50}, {"dopri5", 1},
+                                                    {"sde", 100},   {"erasure", 3}};  // one variable at a time is exact
   constexpr int64_t kCount = 15'000;
   for (const auto& [name, steps] : enough) {
     const Sampler sampler(flow, {.sampler = name, .steps = steps}, 3);
@@ -166,6 +168,27 @@ TEST(Sampler, EverySamplerGivesTheDistributionOfAnExactFlow) {
   // A far too long step of sde is detected.
   const Sampler coarse(flow, {.sampler = "sde", .steps = 2}, 3);
   EXPECT_GT(test::chi_square_sigmas(table, coarse.draw(0, kCount).labels), kSigmas);
+}
+
+// Eight variables that depend on each other strongly are decided early, where even steps are too long.
+TEST(Sampler, ShortStepsFirstNeedFewEvaluationsWhereMuchDependsOnMuch) {
+  const Threads one(1);
+  JointTable table = test::random_joint(test::binary_space(8));
+  table.p = table.p.pow(12.0);
+  table.p = table.p / table.p.sum();
+  const Flow flow = flow_of(JointOracle(table, make_e_geodesic(0.01)));
+  constexpr int64_t kCount = 2000;
+  const auto labels = [&](const char* sampler, int64_t steps) {
+    return Sampler(flow, {.sampler = sampler, .steps = steps}, 3).draw(0, kCount).labels;
+  };
+  const auto exact = labels("rk4", 60);
+  const auto differing = [&](const char* sampler, int64_t steps) {
+    return (labels(sampler, steps) != exact).to(torch::kFloat64).mean().item<double>();
+  };
+  const double early = differing("early", 8);
+  EXPECT_LT(early, 0.02);
+  EXPECT_LT(early, 0.5 * differing("multistep", 8));
+  EXPECT_LT(early, 0.5 * differing("ab2", 7)) << "8 evaluations, too";
 }
 
 TEST(Sampler, ADistributionThatIsNotTheModelsIsToldApart) {
