@@ -52,6 +52,7 @@ void outliers(const OutliersArguments& a, const CLI::App& command, const std::sh
                                .calibration = a.calibration,
                                .held_out = items.held_out,
                                .error = a.error,
+                               .first = a.top,
                                .times = a.times,
                                .seed = parse_seed(a.seed),
                                .called = "--data " + a.data};
@@ -80,13 +81,14 @@ void add_options(CLI::App& command, OutliersArguments& a) {
   command.add_option("--train", a.train, "SOURCE of training items (the run's own, without held-out items)");
   command.add_option("--items", a.items, "only the first N rows; 0: all")->check(CLI::Range(int64_t{0}, kMost));
   command.add_option("--top", a.top, "number of rows to print (10)")->check(CLI::Range(int64_t{0}, kMost));
-  command.add_option("--error", a.error,
-                     "add evaluations until each row has this standard error, in nats: of the score for tables (0.1), "
-                     "of -log p otherwise (1)");
+  command.add_option(
+      "--error", a.error,
+      "add evaluations until each row has this standard error, in nats: of the score for tables, of -log "
+      "p otherwise (1); by default those rows of a table that may be among the first have 0.1");
   command
       .add_option("--times", a.times,
                   "maximum number of evaluations per row, a multiple of 4 (4096 for scores of tables; for -log p, as "
-                  "many as fit in about ten minutes), after a trial of a quarter as many")
+                  "many as fit in about ten minutes, of tables of many rows 32), after a trial of a quarter as many")
       ->check(CLI::Range(int64_t{4}, kMost));
   command
       .add_option("--calibration", a.calibration,

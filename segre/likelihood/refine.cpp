@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "segre/core/clock.h"
 #include "segre/core/error.h"
 #include "segre/core/parallel.h"
 #include "segre/core/rng.h"
+#include "segre/core/time_left.h"
 #include "segre/likelihood/score_items.h"
 
 namespace segre {
@@ -242,19 +244,65 @@ int64_t first_round(const Refinement& refinement, const ErrorTarget& target, int
   return std::min(rounded_up(refinement, count), std::max(refinement.first(), most / unit * unit));
 }
 
-// How many evaluations the target needs, from `least` to `most`, found with others.
-int64_t count_by_trial(const Refinement& refinement, const ErrorTarget& target, int64_t least, int64_t most,
-                       const OnProgress& on_progress, Ranks& ranks) {
+// What the time until the deadline affords, at the pace so far.
+class TimeAllowed {
+ public:
+  explicit TimeAllowed(std::shared_ptr<Ranks> ranks) : ranks_(std::move(ranks)) {}
+
+  // How many evaluations fit, besides a trial of a kTrialPart of them of which `spent` are done.
+  int64_t count(int64_t spent) const {
+    constexpr double kShare = 0.8;  // of the time left: the pace is an estimate
+    constexpr double kNoLimit = 9e15;
+    const double pace = static_cast<double>(spent) / std::max(1e-9, now_seconds() - start_);
+    const double fits = (kShare * std::max(0.0, seconds_left()) * pace + static_cast<double>(spent)) /
+                        (1.0 + 1.0 / static_cast<double>(kTrialPart));
+    return agreed_count(*ranks_, static_cast<int64_t>(std::min(fits, kNoLimit)));
+  }
+
+ private:
+  std::shared_ptr<Ranks> ranks_;
+  double start_ = now_seconds();
+};
+
+// How many evaluations to spend, and whether time allows no more.
+struct Planned {
+  int64_t count;
+  bool limited = false;
+};
+
+// How many evaluations the target needs, from `least` to `most`, found with others, or how many the time allows.
+Planned count_by_trial(const Refinement& refinement, const ErrorTarget& target, int64_t least, int64_t most,
+                       const OnProgress& on_progress, const std::shared_ptr<Ranks>& ranks) {
   constexpr int64_t kFewest = 4;  // whose spread is known
+  const TimeAllowed time(ranks);
   const auto trial = refinement.trial();
   for (int64_t more = std::max(kFewest, least / kTrialPart); more > 0;) {
     trial->spend(rounded_up(refinement, more), on_progress);
-    const auto state = agreed_state(ranks, target.measure(trial->scores()));
+    const auto state = agreed_state(*ranks, target.measure(trial->scores()));
     const int64_t wanted = wanted_count(*trial, state, most);
-    more = std::max(wanted, least) / kTrialPart - trial->spent();
-    if (more <= 0) return rounded_up(refinement, std::max(wanted, least));
+    const int64_t allowed = time.count(trial->spent());
+    const int64_t count = std::max(std::min(wanted, allowed), least);
+    more = count / kTrialPart - trial->spent();
+    if (more <= 0) return {rounded_up(refinement, count), /*limited=*/count < wanted};
   }
-  return least;
+  return {least};
+}
+
+// Spends `count` evaluations in equal parts, of which those before the deadline count. Returns whether it came.
+bool spend_until_deadline(Refinement& refinement, int64_t count, int64_t n_parts, const OnProgress& on_progress,
+                          Ranks& ranks) {
+  const int64_t part = rounded_up(refinement, std::max(refinement.first(), (count + n_parts - 1) / n_parts));
+  const int64_t in_all = (count + part - 1) / part;
+  try {
+    for (int64_t k = 0; k < in_all; ++k)
+      refinement.spend(n_parts > 1 ? part : count, [&](int64_t done, int64_t total) {
+        if (on_progress) on_progress(k * total + done, in_all * total);
+      });
+  } catch (const DeadlineExceeded&) {
+    if (refinement.spent() == 0 || ranks.are_many()) throw;  // nothing to show, or the others may be further
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -302,16 +350,19 @@ Reached reach_error(Refinement& refinement, const ErrorTarget& target, const OnP
   const int64_t most = std::max(refinement.first(), target.most > 0 ? target.most : static_cast<int64_t>(affordable));
   const int64_t least = agreed_count(*ranks, first_round(refinement, target, most));
   const bool is_open = least < most && !refinement.is_exact();
-  const int64_t count = is_open ? count_by_trial(refinement, target, least, most, on_progress, *ranks) : least;
-  refinement.spend(count, on_progress);
+  const Planned planned =
+      is_open ? count_by_trial(refinement, target, least, most, on_progress, ranks) : Planned{least};
+  constexpr int64_t kParts = 8;  // of work that may not be done in time
+  bool late = spend_until_deadline(refinement, planned.count, planned.limited ? kParts : 1, on_progress, *ranks);
+  late = late || planned.limited;
   for (;;) {
     const auto state = agreed_state(*ranks, target.measure(refinement.scores()));
+    if (state.error <= state.wanted) return {refinement.spent(), state, /*capped=*/false};
     const bool is_far = state.error > kNear * state.wanted;
     const int64_t more =
-        is_far ? 0 : rounded_up(refinement, wanted_count(refinement, state, most) - refinement.spent());
-    if (state.error <= state.wanted) return {refinement.spent(), state, /*capped=*/false};
-    if (more <= 0) return {refinement.spent(), state, /*capped=*/refinement.spent() >= most};
-    refinement.spend(more, on_progress);
+        is_far || late ? 0 : rounded_up(refinement, wanted_count(refinement, state, most) - refinement.spent());
+    if (more <= 0) return {refinement.spent(), state, /*capped=*/refinement.spent() >= most, /*out_of_time=*/late};
+    late = spend_until_deadline(refinement, more, /*n_parts=*/1, on_progress, *ranks);
   }
 }
 

@@ -83,7 +83,8 @@ constexpr double kItemMargin = 1.2;
 struct Reached {
   int64_t spent;  ///< evaluations per item, without those of the trial
   ErrorTarget::State state;
-  bool capped;  ///< stopped by `most`
+  bool capped;               ///< stopped by `most`
+  bool out_of_time = false;  ///< stopped by the deadline
 };
 
 /// Spends as many evaluations as the error needs, or as the budget allows. How many is found with a trial, whose scores
@@ -92,7 +93,8 @@ struct Reached {
 /// little above the target takes few more, which leaves no bias to speak of; one far above it stays as it is: the
 /// trial missed what makes the scores vary, and more would be added only where they show it. The number depends on all
 /// items together; an item's score depends only on the item, the seed and the rounds. If several ranks refine together,
-/// rank 0's measurement decides for all.
+/// rank 0's measurement decides for all. Before a deadline it spends what fits, as the trial's pace tells;
+/// DeadlineExceeded if not even the first round does or, with several ranks, if the pace did not last.
 Reached reach_error(Refinement& refinement, const ErrorTarget& target, const OnProgress& on_progress,
                     const std::shared_ptr<Ranks>& ranks = one_rank());
 

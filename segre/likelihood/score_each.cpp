@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "segre/core/deadline.h"
 #include "segre/core/rng.h"
 
 namespace segre {
@@ -39,30 +40,60 @@ class Sums {
 };
 
 // Scores items in rounds, each with noise of its own.
-struct Scorer {
-  std::function<std::unique_ptr<Refinement>(const torch::Tensor& rows, uint64_t seed)> of_items;
-  int64_t n_items;
-  int64_t first;     // evaluations in the first round
-  double cost_each;  // of one evaluation of one item, in numbers of the network
-  const OnProgress& on_progress;
+class Scorer {
+ public:
+  using OfItems = std::function<std::unique_ptr<Refinement>(const torch::Tensor& rows, uint64_t seed)>;
+  using Wants = std::function<torch::Tensor(int64_t spent)>;
+  // `first`: evaluations in the first round.
+  Scorer(OfItems of_items, int64_t n_items, int64_t first, const OnProgress& on_progress)
+      : of_items_(std::move(of_items)),
+        all_(torch::arange(n_items, torch::kInt64)),
+        first_(first),
+        cost_each_(of_items_(torch::zeros({1}, torch::kInt64), 0)->cost()),
+        on_progress_(on_progress),
+        planned_(2 * first * n_items) {}
 
-  // Gives every item `first` evaluations, then those that `wants` names, [K] bool, as many again as they have had, and
-  // again, up to `most` and, after the first round, as long as they do not cost more than `budget` together.
-  void refine(Sums& sums, uint64_t seed, int64_t most, double budget,
-              const std::function<torch::Tensor(int64_t spent)>& wants) const {
-    auto rows = torch::arange(n_items, torch::kInt64);
-    int64_t spent = 0;
-    for (int64_t k = 0; rows.numel() > 0; ++k) {
-      const auto round = of_items(rows, round_seed(seed, -k));  // rounds over all items count upwards
-      const int64_t count = k == 0 ? first : std::min(spent, (most - spent) / round->unit() * round->unit());
-      budget -= cost_each * static_cast<double>(rows.numel() * count);
-      if (count <= 0 || (k > 0 && budget < 0.0)) break;
-      round->spend(count, on_progress);
-      sums.add(rows, round->scores(), count);
-      spent += count;
+  // Gives every item the first evaluations.
+  void start(Sums& sums, uint64_t seed) { round(sums, all_, seed, first_); }
+
+  // After the first, gives the items that `wants` names, [K] bool, as many evaluations as they have had, and again, up
+  // to `most` and as long as all do not cost more than `budget` together.
+  void refine(Sums& sums, uint64_t seed, int64_t most, double budget, const Wants& wants) {
+    auto rows = all_;
+    int64_t spent = first_;
+    budget -= cost_each_ * static_cast<double>(rows.numel() * first_);
+    for (int64_t k = 1;; ++k) {
       rows = rows.index_select(0, wants(spent).index_select(0, rows).nonzero().squeeze(1));
+      if (rows.numel() == 0) return;
+      const int64_t unit = of_items_(rows, seed)->unit();
+      const int64_t count = std::min(spent, (most - spent) / unit * unit);
+      budget -= cost_each_ * static_cast<double>(rows.numel() * count);
+      if (count <= 0 || budget < 0.0) return;
+      round(sums, rows, round_seed(seed, -k), count);  // rounds over all items count upwards
+      spent += count;
     }
   }
+
+ private:
+  void round(Sums& sums, const torch::Tensor& rows, uint64_t seed, int64_t count) {
+    const auto items = of_items_(rows, seed);
+    const int64_t all = rows.numel() * count;
+    planned_ = std::max(planned_, done_ + all);
+    items->spend(count, [&](int64_t done, int64_t total) {
+      const double share = static_cast<double>(done) / static_cast<double>(std::max<int64_t>(1, total));
+      if (on_progress_) on_progress_(done_ + static_cast<int64_t>(share * static_cast<double>(all)), planned_);
+    });
+    sums.add(rows, items->scores(), count);
+    done_ += all;
+  }
+
+  OfItems of_items_;
+  torch::Tensor all_;  // [K] 0, 1, ...
+  int64_t first_;
+  double cost_each_;  // of one evaluation of one item, in numbers of the network
+  const OnProgress& on_progress_;
+  int64_t planned_;   // evaluations of all items, as far as is known
+  int64_t done_ = 0;  // of these
 };
 
 }  // namespace
@@ -80,25 +111,34 @@ ReachedEach score_each(const Flow& flow, const TimeDensity& density, const FreeO
   const int64_t most = target.most > 0 ? target.most : kNoLimit;
   const double budget = target.most > 0 ? std::numeric_limits<double>::max() : target.work;
   const double trial_budget = budget / static_cast<double>(kTrialPart + 1);
-  const Scorer scorer{of_items, n_items, options.times, of_items(torch::zeros({1}, torch::kInt64), 0)->cost(),
-                      on_progress};
+  Scorer scorer(of_items, n_items, options.times, on_progress);
 
   Sums sums(n_items), trial(n_items);
+  const Sums none(n_items);
   auto wanted = torch::zeros({n_items}, torch::kFloat64);  // evaluations
   const auto count_wanted = [&](int64_t spent) {
-    wanted = trial.spent() * (trial.std_error(sums) / target.error).square() * kItemMargin;
+    wanted = trial.spent() * (trial.std_error(none) / target.error).square() * kItemMargin;
     return wanted > static_cast<double>(kTrialPart * spent);
   };
-  if (most > options.times)
-    scorer.refine(trial, trial_seed(options.seed), most / kTrialPart, trial_budget, count_wanted);
   const auto is_open = [&](int64_t spent) {
     return (wanted > static_cast<double>(spent)).logical_or(sums.std_error(trial) > target.error);
   };
-  scorer.refine(sums, options.seed, most, budget - trial_budget, is_open);
+  const bool has_trial = most > options.times;
+  if (has_trial) scorer.start(trial, trial_seed(options.seed));
+  scorer.start(sums, options.seed);
+  bool out_of_time = false;
+  try {
+    if (has_trial) scorer.refine(trial, trial_seed(options.seed), most / kTrialPart, trial_budget, count_wanted);
+    scorer.refine(sums, options.seed, most, budget - trial_budget, is_open);
+  } catch (const DeadlineExceeded&) {
+    if (ranks->are_many()) throw;  // the others may be further
+    out_of_time = true;
+  }
   const auto error = sums.std_error(trial);
   return {.scores = {.log_p = sums.log_p(), .std_error = error},
           .spent = sums.spent().to(torch::kInt64),
-          .capped = (error > target.error).any().item<bool>()};
+          .capped = (error > target.error).any().item<bool>(),
+          .out_of_time = out_of_time};
 }
 
 }  // namespace segre

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "segre/core/deadline.h"
+#include "segre/core/parallel.h"
 #include "segre/core/rng.h"
 #include "segre/data/label_counts.h"
 #include "segre/flow/row_blocks.h"
@@ -54,12 +56,16 @@ class Draws {
   void add(const torch::Tensor& rows, int64_t before, int64_t count) {
     const int64_t at_once = std::max<int64_t>(1, rows_per_block(flow_) / count);
     const SharedRows shared(ranks_, rows.numel(), at_once);
-    std::vector<torch::Tensor> sums{torch::empty({0, 2, labels_.size(1)}, torch::kFloat64)};
-    for (int64_t from = shared.own().from; from < shared.own().to; from += at_once) {
-      const auto part = rows.slice(0, from, std::min(from + at_once, shared.own().to));
-      const auto told = pairs_of(part, before / 2, count / 2);
-      sums.push_back(torch::stack({told.sum(1), told.square().sum(1)}, 1));
-    }
+    const auto [from, to] = shared.own();
+    const int64_t n_parts = (to - from + at_once - 1) / at_once;
+    std::vector<torch::Tensor> sums(n_parts + 1);
+    sums[n_parts] = torch::empty({0, 2, labels_.size(1)}, torch::kFloat64);
+    for_each_block(n_parts, flow_.options.device().is_cpu(), [&, from = from, to = to](int64_t k) {
+      const torch::NoGradGuard no_grad;
+      const int64_t first = from + k * at_once;
+      const auto told = pairs_of(rows.slice(0, first, std::min(first + at_once, to)), before / 2, count / 2);
+      sums[k] = torch::stack({told.sum(1), told.square().sum(1)}, 1);
+    });
     const auto all = shared.gather(torch::cat(sums));  // [rows, 2, n]
     sums_.value.index_add_(0, rows, all.select(1, 0));
     sums_.square.index_add_(0, rows, all.select(1, 1));
@@ -106,48 +112,131 @@ LabelSurprise surprise_of(const Sums& sums, const Sums& trial, const torch::Tens
   return {shares - sums.value / pairs, (variance / pairs).sqrt(), (2.0 * sums.pairs).to(torch::kInt64)};
 }
 
-// Gives every row kFirstDraws evaluations, then those that `wants` names, [N] bool, as many again as they have had, and
-// again, up to `most`.
-void refine(Draws& draws, int64_t n_rows, int64_t most, int64_t rows_at_once,
-            const std::function<torch::Tensor(int64_t spent)>& wants,
-            const std::function<void(int64_t done, int64_t total)>& on_progress) {
-  auto rows = torch::arange(n_rows, torch::kInt64);
-  int64_t spent = 0;
-  for (int64_t count = kFirstDraws; rows.numel() > 0 && spent + count <= std::max(most, kFirstDraws); count = spent) {
-    for (const auto& part : rows.split(rows_at_once)) {
-      draws.add(part, spent, count);
-      if (on_progress) on_progress(part[-1].item<int64_t>() + 1, n_rows);
-    }
-    spent += count;
-    rows = rows.index_select(0, wants(spent).index_select(0, rows).nonzero().squeeze(1));
-  }
+// Nothing drawn yet.
+Sums nothing_like(const Sums& sums) {
+  return {torch::zeros_like(sums.value), torch::zeros_like(sums.square), torch::zeros_like(sums.pairs)};
 }
+
+// Counts evaluations done and to be done.
+class Count {
+ public:
+  Count(const std::function<void(int64_t done, int64_t total)>& on_progress, int64_t total)
+      : on_progress_(on_progress), total_(total) {}
+  void add(int64_t evaluations) {
+    done_ += evaluations;
+    if (on_progress_) on_progress_(done_, std::max(done_, total_));
+  }
+  // So many are left.
+  void set_left(double evaluations) { total_ = done_ + static_cast<int64_t>(evaluations); }
+
+ private:
+  const std::function<void(int64_t done, int64_t total)>& on_progress_;
+  int64_t total_;
+  int64_t done_ = 0;
+};
+
+// The surprises of all rows, and how many evaluations each of them gets.
+class Surprises {
+ public:
+  Surprises(const Flow& flow, const torch::Tensor& counts, const torch::Tensor& labels,
+            const LabelSurpriseOptions& options, const std::function<void(int64_t done, int64_t total)>& on_progress)
+      : space_(flow.space),
+        options_(options),
+        n_rows_(labels.size(0)),
+        shares_(-label_nats(flow.space, counts)
+                     .index_select(0, (labels + flow.space.starts(torch::kCPU)).flatten())
+                     .view(labels.sizes())),
+        draws_(flow, labels, options, options.seed),
+        trial_(flow, labels, options, trial_seed(options.seed)),
+        wanted_(torch::zeros({n_rows_}, torch::kFloat64)),
+        count_(on_progress,
+               kFirstDraws * n_rows_ + (kFirstDraws + kGuess) * (options.sharp > 0 ? options.sharp : n_rows_)) {}
+
+  LabelSurprise operator()() {
+    const auto all = torch::arange(n_rows_, torch::kInt64);
+    const bool has_trial = options_.most > kFirstDraws;
+    add(draws_, all, 0);
+    const auto rows = rows_that_matter(all);
+    bool out_of_time = false;
+    try {
+      if (has_trial) add(trial_, rows, 0);
+      if (has_trial)
+        refine(trial_, rows, options_.most / kTrialPart, [this](int64_t spent) { return count_wanted(spent); });
+      count_.set_left(
+          (wanted_.index_select(0, rows) - static_cast<double>(kFirstDraws)).clamp_min(0.0).sum().item<double>());
+      refine(draws_, rows, options_.most, [this](int64_t spent) { return is_open(spent); });
+    } catch (const DeadlineExceeded&) {
+      if (options_.ranks->are_many()) throw;  // the others may be further
+      out_of_time = true;
+    }
+    LabelSurprise out = surprise_of(draws_.sums(), trial_.sums(), shares_);
+    out.refined = torch::zeros({n_rows_}, torch::kBool).index_fill_(0, rows, true);
+    out.out_of_time = out_of_time;
+    return out;
+  }
+
+ private:
+  static constexpr int64_t kGuess = 1024;  // evaluations of a row beyond the first, for the time left
+
+  // Gives these rows, which have had `spent` evaluations, as many again, or the first.
+  void add(Draws& draws, const torch::Tensor& rows, int64_t spent) {
+    const int64_t at_once = 256 * options_.ranks->size();  // between two reports; whole batches of Draws::add
+    const int64_t count = std::max(spent, kFirstDraws);
+    for (const auto& part : rows.split(at_once)) {
+      draws.add(part, spent, count);
+      count_.add(part.numel() * count);
+    }
+  }
+
+  // Doubles the evaluations of the rows that `wants` names, [N] bool, again and again up to `most`.
+  void refine(Draws& draws, torch::Tensor rows, int64_t most,
+              const std::function<torch::Tensor(int64_t spent)>& wants) {
+    for (int64_t spent = kFirstDraws;; spent *= 2) {
+      rows = rows.index_select(0, wants(spent).index_select(0, rows).nonzero().squeeze(1));
+      if (rows.numel() == 0 || 2 * spent > most) return;
+      add(draws, rows, spent);
+    }
+  }
+
+  // Those that may be among the `sharp` with the largest surprises, judged by the first evaluations. These are averaged
+  // in, but they are few of those that the rows get.
+  torch::Tensor rows_that_matter(const torch::Tensor& all) const {
+    constexpr double kErrors = 2.0;
+    if (options_.sharp <= 0 || options_.sharp >= n_rows_) return all;
+    const auto found = largest(space_, surprise_of(draws_.sums(), trial_.sums(), shares_));
+    const auto least = std::get<0>(found.value.topk(options_.sharp)).min();
+    return (found.value + kErrors * found.std_error >= least).nonzero().squeeze(1);
+  }
+
+  // How many evaluations the rows need, from those of the trial alone; which of them need a longer trial to tell.
+  torch::Tensor count_wanted(int64_t spent) {
+    const Sums& of_trial = trial_.sums();
+    const auto error = largest(space_, surprise_of(of_trial, nothing_like(of_trial), shares_)).std_error;
+    wanted_ = 2.0 * of_trial.pairs * (error / options_.error).square() * kItemMargin;
+    return wanted_ > static_cast<double>(kTrialPart * spent);
+  }
+
+  torch::Tensor is_open(int64_t spent) const {
+    const auto error = largest(space_, surprise_of(draws_.sums(), trial_.sums(), shares_)).std_error;
+    return (wanted_ > static_cast<double>(spent)).logical_or(error > options_.error);
+  }
+
+  Space space_;
+  LabelSurpriseOptions options_;
+  int64_t n_rows_;
+  torch::Tensor shares_;  // [N, n]
+  Draws draws_;
+  Draws trial_;
+  torch::Tensor wanted_;  // [N] evaluations
+  Count count_;
+};
 
 }  // namespace
 
 LabelSurprise label_surprise(const Flow& flow, const torch::Tensor& counts, const torch::Tensor& labels,
                              const LabelSurpriseOptions& options,
                              const std::function<void(int64_t done, int64_t total)>& on_progress) {
-  const int64_t n_rows = labels.size(0);
-  const int64_t rows_at_once = 256 * options.ranks->size();  // between two reports; whole batches of Draws::add
-  const auto places = labels + flow.space.starts(torch::kCPU);
-  const auto shares = -label_nats(flow.space, counts).index_select(0, places.flatten()).view(labels.sizes());
-  Draws draws(flow, labels, options, options.seed);
-  Draws trial(flow, labels, options, trial_seed(options.seed));
-  auto wanted = torch::zeros({n_rows}, torch::kFloat64);  // evaluations
-  const auto count_wanted = [&](int64_t spent) {
-    const auto error = largest(flow.space, surprise_of(trial.sums(), draws.sums(), shares)).std_error;
-    wanted = 2.0 * trial.sums().pairs * (error / options.error).square() * kItemMargin;
-    return wanted > static_cast<double>(kTrialPart * spent);
-  };
-  if (options.most > kFirstDraws)
-    refine(trial, n_rows, options.most / kTrialPart, rows_at_once, count_wanted, on_progress);
-  const auto is_open = [&](int64_t spent) {
-    const auto error = largest(flow.space, surprise_of(draws.sums(), trial.sums(), shares)).std_error;
-    return (wanted > static_cast<double>(spent)).logical_or(error > options.error);
-  };
-  refine(draws, n_rows, options.most, rows_at_once, is_open, on_progress);
-  return surprise_of(draws.sums(), trial.sums(), shares);
+  return Surprises(flow, counts, labels, options, on_progress)();
 }
 
 LargestSurprise largest(const Space& space, const LabelSurprise& surprise) {

@@ -10,6 +10,8 @@ namespace segre {
 struct LabelSurpriseOptions {
   double error = 0.1;   ///< target standard error of each row's largest surprise, in nats
   int64_t most = 4096;  ///< maximum evaluations per row that are averaged; a trial has a quarter as many, or 64
+  int64_t sharp = 0;    ///< only rows that may be among so many with the largest surprises reach `error`, the others
+                        ///< stay with the fewest evaluations; 0: all reach it
   uint64_t seed = 1;
   std::shared_ptr<Ranks> ranks = one_rank();  ///< share the evaluations; all get all surprises
 };
@@ -25,9 +27,11 @@ struct LabelSurpriseOptions {
 /// single label that does not fit the others has a large surprise, however well the others fit together. In -log p, by
 /// contrast, the surprises of all labels add up.
 struct LabelSurprise {
-  torch::Tensor mean;       ///< [N, n] float64
-  torch::Tensor std_error;  ///< [N, n] float64: from the noise
-  torch::Tensor spent;      ///< [N] int64: evaluations of each row
+  torch::Tensor mean;        ///< [N, n] float64
+  torch::Tensor std_error;   ///< [N, n] float64: from the noise
+  torch::Tensor spent;       ///< [N] int64: evaluations of each row
+  torch::Tensor refined{};   ///< [N] bool: rows that were to reach the error
+  bool out_of_time = false;  ///< the deadline came before they did
 
   /// On rows with planted pairs, 1.3 to 3.0 work about equally well; at 4.0 the evidence of v_i itself dominates
   /// p(x_i | v), and rounding decides.
@@ -37,7 +41,9 @@ struct LabelSurprise {
 /// Surprises of distinct rows [N, n], given the label counts [S] of the training data. Noise comes in antithetic pairs
 /// and depends only on the row and the seed. A trial that is not averaged in finds how many evaluations the error of a
 /// row's largest surprise needs, 64 or twice, four times, ... as many: whoever stops where the errors of what he
-/// averages look small stops where they are too small. They are doubled as long as the error is still too large.
+/// averages look small stops where they are too small. They are doubled as long as the error is still too large, or
+/// until a deadline: it ends the work with DeadlineExceeded only if some rows have had no evaluation yet.
+/// `on_progress` receives evaluations done, which only rise, and how many there will be as far as is known.
 LabelSurprise label_surprise(const Flow& flow, const torch::Tensor& counts, const torch::Tensor& labels,
                              const LabelSurpriseOptions& options,
                              const std::function<void(int64_t done, int64_t total)>& on_progress = {});

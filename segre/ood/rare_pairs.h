@@ -1,6 +1,7 @@
 #pragma once  // internal
 
 #include <optional>
+#include <vector>
 
 #include "segre/space/space.h"
 
@@ -14,11 +15,11 @@ struct RarePair {
   double expected;  ///< number of such rows if the two variables were independent
 };
 
-/// The most surprising pair of labels of a row given the training rows, by counting alone: the largest Poisson deviance
-/// of `seen` below `expected`. None if chance explains it (5%, all pairs of the row together).
-///   row    [n] int64
+/// The most surprising pair of labels of each row given the training rows, by counting alone: the largest Poisson
+/// deviance of `seen` below `expected`. None if chance explains it (5%, all pairs of the row together).
+///   rows   [N, n] int64
 ///   train  [M, n] int64
-std::optional<RarePair> rarest_pair(const torch::Tensor& row, const torch::Tensor& train);
+std::vector<std::optional<RarePair>> rarest_pairs(const torch::Tensor& rows, const torch::Tensor& train);
 
 /// "colour = red with size = m".
 std::string describe(const RarePair& pair, const Space& space, const torch::Tensor& row);

@@ -8,6 +8,7 @@
 #include "segre/eval/total_variation.h"
 #include "segre/flow/draw.h"
 #include "segre/io/csv.h"
+#include "segre/runs/sampling_flow.h"
 #include "segre/tasks/given.h"
 
 namespace segre {
@@ -55,8 +56,8 @@ double mean_scored(const torch::Tensor& labels, const torch::Tensor& given) {
 
 const char* const kOfDensity = "; of columns of numbers and dates a density in their units";
 
-// Adds the log densities of values within their levels, given the labels, to the scores of items [N, n]. Returns whether
-// any column that is scored has levels.
+// Adds the log densities of values within their levels, given the labels, to the scores of items [N, n]. Returns
+// whether any column that is scored has levels.
 bool add_densities(const Space& space, const torch::Tensor& labels, const torch::Tensor& given, ItemScores& scores) {
   bool any = false;
   const auto all = labels.to(torch::kCPU, torch::kInt64).contiguous();
@@ -247,7 +248,7 @@ ScoredSpace Scorer::all_labelings(int64_t n_samples, const WorkCallbacks& callba
 
 torch::Tensor Scorer::frequencies(const torch::Tensor& labels, int64_t n_samples,
                                   const WorkCallbacks& callbacks) const {
-  const Sampler sampler(run_.model, run_.experiment.sample, options_.seed);
+  const Sampler sampler(sampling_flow(run_), run_.experiment.sample, options_.seed);
   LabelingCounts counts(run_.model.space());
   draw_samples(
       sampler, n_samples, [&](const torch::Tensor& drawn, int64_t) { counts.add(drawn); }, callbacks, {}, run_.ranks);
@@ -260,12 +261,13 @@ torch::Tensor Scorer::frequencies(const torch::Tensor& labels, int64_t n_samples
 std::string Scores::describe() const {
   std::string text = concat(method, ", ", reached.spent, " ", unit, ": ", meaning);
   if (t1 > 0.0) text += concat(" (labels read at t = ", std::setprecision(3), t1, ")");
-  if (reached.capped || reached.state.error > reached.state.wanted)
+  if (reached.capped || reached.out_of_time || reached.state.error > reached.state.wanted)
     text += concat("\nstopped with an error of ", std::setprecision(3), reached.state.error, " nats ",
                    each ? "each" : "of the average", "; the target was ", reached.state.wanted, "; ",
-                   reached.capped ? "request more evaluations to get closer"
-                                  : "the trial that chose this number saw less spread, and adding more because of "
-                                    "the scores would bias them; a smaller --error requests more");
+                   reached.out_of_time ? "the time limit came first"
+                   : reached.capped    ? "request more evaluations to get closer"
+                                       : "the trial that chose this number saw less spread, and adding more because of "
+                                         "the scores would bias them; a smaller --error requests more");
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "segre/core/deadline.h"
 #include "segre/likelihood/scores.h"
 #include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
@@ -70,6 +71,36 @@ TEST(Refine, WhereItStopsDoesNotDependOnWhatItAverages) {
   const double mean = all.mean().item<double>();
   const double error = all.std().item<double>() / std::sqrt(static_cast<double>(off.size()));
   EXPECT_LT(std::abs(mean), 3.0 * error) << mean << " +- " << error;
+}
+
+TEST(Refine, ADeadlineLeavesALargerErrorAndSaysSo) {
+  const Setting s;
+  auto kinds = all_kinds(s);
+  kinds.pop_back();  // direct simulation does not know its error while a labeling has not occurred
+  for (const auto& refinement : kinds) {
+    const DeadlineGuard guard(1.0);
+    const Reached reached = reach_error(*refinement, average_within(s.flow.space, 1e-9, int64_t{1} << 40), nullptr);
+    EXPECT_TRUE(reached.out_of_time);
+    EXPECT_FALSE(reached.capped);
+    EXPECT_GT(reached.spent, 0);
+    EXPECT_EQ(reached.spent, refinement->spent());
+    const auto scores = refinement->scores();
+    const double off = (scores.log_p - s.oracle.log_p(s.labels)).mean().item<double>();
+    EXPECT_LT(std::abs(off), 6.0 * reached.state.error);
+  }
+}
+
+// The same evaluations as without a limit.
+TEST(Refine, ADeadlineThatIsFarChangesNothing) {
+  const Setting s;
+  const auto found = [&] {
+    const auto refinement = refine_free_bound(s.flow, TimeDensity(1.0), {.times = 32}, s.labels);
+    EXPECT_FALSE(reach_error(*refinement, average_within(s.flow.space, 0.03), nullptr).out_of_time);
+    return refinement->scores().log_p;
+  };
+  const auto without = found();
+  const DeadlineGuard guard(1000.0);
+  EXPECT_TRUE(torch::equal(found(), without));
 }
 
 TEST(Refine, StopsAtTheMostAndSaysSo) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "segre/core/deadline.h"
 #include "segre/core/rng.h"
 #include "segre/path/e_geodesic.h"
 #include "tests/support/reference.h"
@@ -68,6 +69,25 @@ TEST(ScoreEach, WhatTheFirstRoundSufficesForIsTheBoundsOwn) {
   // The spread is that of these evaluations and of as many of the trial.
   const auto variance = (own.std_error.square() + bound(trial_seed(3)).std_error.square()) / 2.0;
   EXPECT_LT(test::max_difference(found.scores.std_error, variance.sqrt()), 1e-12);
+}
+
+TEST(ScoreEach, ADeadlineLeavesLargerErrorsAndProgressOnlyRises) {
+  const Setting s;
+  const DeadlineGuard guard(0.5);
+  std::vector<std::pair<int64_t, int64_t>> progress;
+  const auto found =
+      score_each(s.flow, TimeDensity(1.0), {.times = 32}, s.labels, {.error = 1e-9, .most = int64_t{1} << 40},
+                 [&](int64_t done, int64_t total) { progress.emplace_back(done, total); });
+  EXPECT_TRUE(found.out_of_time);
+  EXPECT_TRUE(found.capped);
+  EXPECT_GE(found.spent.min().item<int64_t>(), 32);
+  const auto off = (found.scores.log_p - s.oracle.log_p(s.labels)).abs();
+  EXPECT_LT((off / found.scores.std_error).max().item<double>(), 6.0);
+  for (size_t k = 0; k < progress.size(); ++k) {
+    EXPECT_LE(progress[k].first, progress[k].second);
+    EXPECT_GE(progress[k].first, progress[std::max<size_t>(k, 1) - 1].first);
+  }
+  EXPECT_THROW(s.score({.error = 1e-9}), DeadlineExceeded) << "nothing was scored in time";
 }
 
 // What 60 seeds say of one seed's items: the mean square of their deviations in standard errors, the mean deviation in

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "segre/core/deadline.h"
 #include "segre/data/label_counts.h"
 #include "segre/model/joint_oracle.h"
 #include "segre/path/e_geodesic.h"
@@ -106,6 +107,41 @@ TEST(LabelSurprise, ARowsDependsOnTheRowAndTheSeedAlone) {
   EXPECT_EQ(one.spent.item<int64_t>(), 64);
   const auto other = label_surprise(s.flow, s.counts, s.labels, {.error = 100.0, .seed = 4});
   EXPECT_GT(test::max_difference(all.mean, other.mean), 1e-3);
+}
+
+// Four of the eight rows disagree. The others stay with the fewest evaluations, however noisy they are.
+TEST(LabelSurprise, OnlyRowsThatMayBeAmongTheOddestReachTheError) {
+  const Setting s;
+  constexpr double kError = 0.01;
+  const auto found = label_surprise(s.flow, s.counts, s.labels, {.error = kError, .most = 1 << 14, .sharp = 4});
+  const auto odd = s.labels.select(1, 0) != s.labels.select(1, 1);
+  EXPECT_TRUE(torch::equal(found.refined, odd));
+  const auto error = largest(s.flow.space, found).std_error;
+  EXPECT_LE(error.masked_select(odd).max().item<double>(), kError);
+  EXPECT_GT(found.spent.masked_select(odd).min().item<int64_t>(), 64);
+  EXPECT_EQ(found.spent.masked_select(odd.logical_not()).max().item<int64_t>(), 64);
+  const auto off = (found.mean.slice(1, 0, 2) - exact_surprises(s)).abs();
+  EXPECT_LT((off / found.std_error.slice(1, 0, 2)).max().item<double>(), 6.0);
+}
+
+TEST(LabelSurprise, ADeadlineLeavesLargerErrors) {
+  const Setting s;
+  const LabelSurpriseOptions options{.error = 1e-9, .most = int64_t{1} << 40};
+  const DeadlineGuard guard(0.5);
+  std::vector<std::pair<int64_t, int64_t>> progress;
+  const auto found = label_surprise(s.flow, s.counts, s.labels, options, [&](int64_t done, int64_t total) {
+    progress.emplace_back(done, total);
+    check_deadline();
+  });
+  EXPECT_TRUE(found.out_of_time);
+  EXPECT_GE(found.spent.min().item<int64_t>(), 64);
+  const auto off = (found.mean.slice(1, 0, 2) - exact_surprises(s)).abs();
+  EXPECT_LT((off / found.std_error.slice(1, 0, 2)).max().item<double>(), 6.0);
+  for (size_t k = 0; k < progress.size(); ++k) {
+    EXPECT_LE(progress[k].first, progress[k].second);
+    EXPECT_GT(progress[k].first, k > 0 ? progress[k - 1].first : 0);
+  }
+  EXPECT_THROW(label_surprise(s.flow, s.counts, s.labels, options), DeadlineExceeded) << "nothing was scored in time";
 }
 
 TEST(LabelSurprise, TheLargestIsNamed) {

@@ -42,5 +42,20 @@ TEST_F(RankOutliers, PercentilesAreAmongHeldOutRowsChosenFromAllOfThem) {
                    100.0 * static_cast<double>(n_ordinary) / static_cast<double>(kTaken + 1));
 }
 
+// One bar from beginning to end, whatever the stages of the work.
+TEST_F(RankOutliers, ProgressIsOneCountThatOnlyRises) {
+  std::vector<WorkProgress> all;
+  const WorkCallbacks callbacks{.on_progress = [&](const WorkProgress& progress) { all.push_back(progress); }};
+  const auto known = torch::cat({rows(30, 0), rows(1, 1)});
+  rank_outliers(run_, *source(rows(3, 1)), *source(known), {.error = 0.01, .times = 1024}, callbacks);
+  ASSERT_GT(all.size(), 3U);
+  for (size_t k = 0; k < all.size(); ++k) {
+    EXPECT_EQ(all[k].what, "scoring");
+    EXPECT_EQ(all[k].total, all[0].total);
+    EXPECT_GE(all[k].done, all[std::max<size_t>(k, 1) - 1].done);
+  }
+  EXPECT_EQ(all.back().done, all.back().total);
+}
+
 }  // namespace
 }  // namespace segre::rank_outliers_test
