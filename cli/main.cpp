@@ -7,10 +7,13 @@
 #include <cctype>
 #include <iostream>
 #include <new>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/ranks.h"
 #include "cli/set_option.h"
+#include "segre/core/clock.h"
+#include "segre/core/deadline.h"
 #include "segre/core/error.h"
 #include "segre/core/interrupt.h"
 #include "segre/core/log.h"
@@ -101,6 +104,27 @@ void add_threads(CLI::App& command) {
       ->check(CLI::Range(1, kMostThreads));
 }
 
+// The limit that --max-time set, as typed, and its deadline.
+struct TimeLimit {
+  std::string text;
+  std::optional<segre::DeadlineGuard> guard{};
+};
+
+// --max-time of the commands that can be long and have no such option of their own.
+void add_max_time(CLI::App& app, TimeLimit& limit) {
+  constexpr const char* kLong[] = {"sample",   "complete", "predict",     "samplers",     "likelihood", "ood",
+                                   "outliers", "evaluate", "convergence", "conditionals", "oracle"};
+  for (const char* name : kLong)
+    app.get_subcommand(name)->add_option_function<std::string>(
+        "--max-time",
+        [&limit](const std::string& text) {
+          limit.text = text;
+          limit.guard.emplace(segre::parse_duration("--max-time", text));
+        },
+        "end within this time: 60s, 5m, 1h. Scores that are refined have larger errors then, and say so; anything else "
+        "that is not done ends with an error and leaves nothing behind");
+}
+
 // A program may be started without standard streams (>&-). The next file opened would take their place and receive
 // whatever is printed.
 void fill_standard_streams() {
@@ -108,7 +132,7 @@ void fill_standard_streams() {
     if (::fcntl(number, F_GETFD) < 0) ::open("/dev/null", O_RDONLY);
 }
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, TimeLimit& limit) {
   CLI::App app("Learns joint distributions of categorical variables, draws samples and estimates how likely data are.",
                "segre");
   app.require_subcommand(1);
@@ -118,6 +142,7 @@ int run(int argc, char** argv) {
   for (const AddCommand add : kCommands) add(app, context);
   segre::cli::share_cores();
   add_threads(app);
+  add_max_time(app, limit);
   segre::cli::refuse_ranks_where_alone(app);
   require_decimal_numbers(app);
   try {
@@ -144,8 +169,9 @@ int main(int argc, char** argv) {
   segre::end_cleanly_on_signals();
   segre::tune_process();
   segre::send_log_to(&std::cerr, /*redraws=*/::isatty(STDERR_FILENO) != 0);
+  TimeLimit limit;
   try {
-    const int code = run(argc, argv);
+    const int code = run(argc, argv, limit);
     // Buffered output may still fail to reach a full disk or a closed pipe.
     if (!std::cout.flush()) segre::fail("writing to standard output failed");
     return code;
@@ -153,6 +179,8 @@ int main(int argc, char** argv) {
     return segre::exit_code_of(stopped.signal);
   } catch (const segre::InputError& error) {
     return report(error.what(), kBadInput);
+  } catch (const segre::DeadlineExceeded&) {
+    return report("--max-time " + limit.text + ": not done by then; no file was written", kRunFailed);
   } catch (const std::bad_alloc&) {
     return report("not enough memory", kRunFailed);
   } catch (const std::exception& error) {

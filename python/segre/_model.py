@@ -333,7 +333,8 @@ class Model:
 
         train: the data that the model learned from. A model that ``fit`` returned has them; one that ``load`` returned
             opens the source named in its config, if it can.
-        error: standard error of each score to reach, in nats; 0: 0.1 for tables, 1 otherwise.
+        error: standard error of each score to reach, in nats; 0: 0.1 for those rows of a table that may be among the
+            first, 1 for images and sequences.
 
         >>> import segre
         >>> model = segre.fit("coupled", config={"train.steps": 50, "train.batch": 128}, progress=False)
