@@ -114,23 +114,21 @@ Sampler::Block Sampler::draw_block(const Known& known, const std::vector<Numbere
   return {labels.to(torch::kCPU), undecided, arrival.n_evaluations};
 }
 
-// How rows begin ... end - 1 of a block are computed: a few at a time if that costs less than the block.
+// How rows begin ... end - 1 of a block are computed: if they are at most a quarter of it, a few rows at a time. Each
+// of these takes longer than a row of a block, up to three times.
 std::vector<Rows> Sampler::cuts_of(int64_t begin, int64_t end, Work work, const Known& known) const {
-  constexpr int64_t kDearer = 3;  // what a row costs among few, at most, in rows of a block
-  const std::vector<Rows> whole{{0, rows_}};
+  constexpr int64_t kPart = 4;
   const SamplerKind& kind = sampler_kind(options_.sampler);
   // An adaptive step depends on powers, which few numbers may round differently from many.
-  if (!flow_.few_rows || !flow_.options.device().is_cpu() || (work == Work::draw && kind.adaptive())) return whole;
-  if ((end - begin) * kDearer > rows_) return whole;
-  const bool fills = work == Work::draw && kind.make != nullptr;  // erasure: from marginals, labels being known
+  const bool may_differ = work == Work::draw && kind.adaptive();
+  if (!flow_.few_rows || !flow_.options.device().is_cpu() || may_differ || (end - begin) * kPart > rows_)
+    return {{0, rows_}};
+  const bool fills = work == Work::draw && kind.counts_steps;  // erasure: from marginals, labels being known
   const int shape = shape_of(known) | (fills ? 1 : 0);
   const auto asked = fills || work == Work::marginals ? FewRows::Asked::log_marginals : FewRows::Asked::endpoint;
   const int64_t few = (*flow_.few_rows)(flow_, asked, shape);
-  const int64_t from = begin / few * few;
-  const int64_t to = (end + few - 1) / few * few;
-  if ((to - from) * kDearer > rows_) return whole;
   std::vector<Rows> cuts;
-  for (int64_t row = from; row < to; row += few) cuts.push_back({row, row + few});
+  for (int64_t row = begin / few * few; row < end; row += few) cuts.push_back({row, row + few});
   return cuts;
 }
 

@@ -14,8 +14,9 @@ Flow trained_flow(const LoadedRun& run) {
   const auto field = make_field(run.model.space(), e.net, /*seed=*/1);
   field->to(device);
   load_weights(*field, named_weights(run.model.field(), /*averaged=*/false), /*averaged=*/false);
+  const Model copy(run.model.space(), run.model.shared_path(), run.model.form(), field);  // whose states are float32
   field->reduce_precision(type);
-  return flow_of(Model(run.model.space(), run.model.shared_path(), run.model.form(), field));
+  return flow_of(copy);
 }
 
 Flow sampling_flow(const LoadedRun& run) {

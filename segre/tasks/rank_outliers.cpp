@@ -76,12 +76,12 @@ Found score_table(const OutlierOptions& options, const LoadedRun& run, const tor
   EachTarget target{.error = std::max(wanted, kNatsBesideError), .most = options.times, .work = kTableWork};
   if (options.times == 0 && surprise_options.sharp > 0 && surprise_options.sharp < n_rows)
     target.most = kFirstSurpriseTimes;  // one round, without a trial
-  // The bound comes first: it takes what it takes, and what time is left goes to the scores. Evaluations of all rows,
-  // and about a thousand of each that is refined.
+  // The bound comes first: it takes what it takes, and what time is left goes to the scores. In evaluations, of which
+  // one of the bound takes about three times as long: those of all rows, and about a thousand of each that is refined.
   const auto n = static_cast<double>(n_rows);
   const auto n_sharp =
       static_cast<double>(surprise_options.sharp > 0 ? std::min(surprise_options.sharp, n_rows) : n_rows);
-  Stages stages(callbacks, "scoring", {kFirstSurpriseTimes * n, 64.0 * n + 1024.0 * n_sharp});
+  Stages stages(callbacks, "scoring", {3.0 * kFirstSurpriseTimes * n, 64.0 * n + 1024.0 * n_sharp});
   const ReachedEach bound = bound_of(options, run, flow, labels, target, stages.stage(0));
   const auto surprise = label_surprise(flow, counts, labels, surprise_options, stages.stage(1));
   stages.finish();

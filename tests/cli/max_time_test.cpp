@@ -47,7 +47,7 @@ TEST_F(CliMaxTime, EveryLongCommandEndsAndWritesNothing) {
       {"samplers", run(), "--out", out("folder")},
       {"convergence", run(), "--data", table(), "--out", out("folder")},
       {"conditionals", out("coupled"), "--out", out("o.csv")},
-      {"oracle"},
+      {"oracle", "--labels", "2,2,3"},
   };
   for (const Arguments& command : commands) {
     const auto result = run_program(command + Arguments{"--max-time", "0.0001s"});
