@@ -169,7 +169,7 @@ TEST_F(CliSample, TimeAndReadoutAreTaken) {
 
 TEST_F(CliSample, AnUnknownSamplerListsTheSamplers) {
   EXPECT_EQ(sample_error("-", {"--sampler", "rk5"}),
-            "sampler 'rk5' is not one of euler, midpoint, heun, rk4, ab2, multistep, dopri5, sde, erasure");
+            "sampler 'rk5' is not one of euler, midpoint, heun, rk4, ab2, multistep, early, dopri5, sde, erasure");
 }
 
 TEST_F(CliSample, AnotherExtensionIsRefused) {

@@ -98,6 +98,7 @@ t1 = 0.25
 readout = "matched"
 tolerance = 0.0001
 order = "confidence"
+precision = "trained"
 )";
 
 std::vector<std::string> lines_of(const std::string& text) {
