@@ -5,8 +5,8 @@
 namespace segre {
 namespace {
 
-// The last step is exp(kGrowth) times as long as the first, nearly. With 8 steps, 1.5 and 2 decide as many labels as a
-// long trajectory does; the more variables depend on each other, the earlier they are decided, and the better is 2.
+// The last step is exp(kGrowth) times as long as the first, nearly. 1.5 and 2 do about equally well with 8 steps; the
+// more variables depend on each other, the earlier they are decided, and the better is 2.
 constexpr double kGrowth = 2.0;
 
 // A flow decides labels early; from then on D stands still, and one step takes it to the end. So the steps of the

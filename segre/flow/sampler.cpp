@@ -115,7 +115,7 @@ Sampler::Block Sampler::draw_block(const Known& known, const std::vector<Numbere
 }
 
 // How rows begin ... end - 1 of a block are computed: if they are at most a quarter of it, a few rows at a time. Each
-// of these takes longer than a row of a block, up to three times.
+// of these takes longer than a row of a block, about four times on two cores.
 std::vector<Rows> Sampler::cuts_of(int64_t begin, int64_t end, Work work, const Known& known) const {
   constexpr int64_t kPart = 4;
   const SamplerKind& kind = sampler_kind(options_.sampler);

@@ -23,8 +23,7 @@ enum class Readout {
 /// What the network of a trained run computes with where it samples.
 enum class SamplePrecision {
   float32,
-  trained,  ///< what it was trained with on such a machine: bfloat16 on CPUs that multiply it fast, four times the
-            ///< speed
+  trained,  ///< what it was trained with on such a machine: bfloat16 on CPUs that multiply it fast
 };
 
 struct SampleOptions {

@@ -9,7 +9,7 @@
 namespace segre {
 namespace {
 
-// exp of this is far below kLeastProbability, but no underflow, which takes ten times as long.
+// exp of this is far below kLeastProbability, but no underflow, which some libraries treat number by number.
 constexpr double kLeastExponent = -80.0;
 
 // log sum_b exp(x_b) T_ab for each of k tables: x [B, k, width], T [k, width, width] -> [B, k, width].

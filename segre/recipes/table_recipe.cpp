@@ -174,7 +174,7 @@ Experiment table_recipe(const std::string& kind, const Space& space, int64_t n_i
     e.train.steps = steps_for(n_items, 100, e.train.batch);
   } else {
     train_gently(e, n_items);
-    e.sample.sampler = "early";  // 8 evaluations decide as many labels like a long trajectory as 20 of rk4
+    e.sample.sampler = "early";  // what fewer evaluations than rk4's 20 cost: docs/results.md
     e.sample.steps = 8;
     e.sample.precision = SamplePrecision::trained;
     e.net.dropout = dropout_for(n_items);
