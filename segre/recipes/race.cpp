@@ -48,7 +48,8 @@ Heat run(const Racer& racer, const TrainingData& data, torch::Device device, dou
   if (type != torch::kFloat32) averaged.field().reduce_precision(type);
   const FreeBound bound(flow_of(averaged), TimeLaw::spread(state, trainer.t_max()), {.times = kTimes});
   const ItemScores scores = bound(data.held_out);
-  heat.nats = -scores.log_p.mean().item<double>();
+  heat.of_items = -scores.log_p;
+  heat.nats = heat.of_items.mean().item<double>();
   heat.error =
       scores.std_error.square().mean().sqrt().item<double>() / std::sqrt(static_cast<double>(data.held_out.size(0)));
   heat.seconds = now_seconds() - start;
@@ -65,6 +66,24 @@ std::vector<Heat> race(const std::vector<Racer>& racers, const TrainingData& dat
   std::vector<Heat> heats;
   for (const Racer& racer : racers) heats.push_back(run(racer, data, device, seconds * racer.share / shares, stop));
   return heats;
+}
+
+size_t winner_of(const std::vector<Heat>& heats) {
+  constexpr double kErrors = 2.0;
+  const auto best_of = [&](const auto& takes_part) {
+    size_t best = heats.size();
+    for (size_t k = 0; k < heats.size(); ++k) {
+      if (!takes_part(heats[k])) continue;
+      if (best == heats.size() || heats[k].nats < heats[best].nats || !std::isfinite(heats[best].nats)) best = k;
+    }
+    return best;
+  };
+  const size_t best = best_of([](const Heat&) { return true; });
+  const size_t learner = best_of([](const Heat& heat) { return heat.steps > 0; });
+  if (heats[best].steps > 0 || learner == heats.size() || !std::isfinite(heats[learner].nats)) return best;
+  const auto gain = heats[learner].of_items - heats[best].of_items;
+  const double error = gain.std().item<double>() / std::sqrt(static_cast<double>(gain.numel()));
+  return gain.mean().item<double>() >= kErrors * error ? best : learner;
 }
 
 }  // namespace segre

@@ -17,4 +17,8 @@ struct Racer {
 std::vector<Heat> race(const std::vector<Racer>& racers, const TrainingData& data, torch::Device device, double seconds,
                        const std::function<bool()>& stop = {});
 
+/// The heat to go on with: the one with the fewest nats. One that took no steps, such as a tree, has nothing more to
+/// learn: it must be better than the best of the others by two standard errors of the paired difference.
+size_t winner_of(const std::vector<Heat>& heats);
+
 }  // namespace segre

@@ -33,8 +33,9 @@ struct Heat {
   std::string network;  ///< in words
   int64_t steps = 0;
   double seconds = 0.0;
-  double nats = 0.0;   ///< simulation-free bound on -log p of the held-out items, per item
-  double error = 0.0;  ///< standard error of its estimation; the same noise in all heats
+  double nats = 0.0;         ///< simulation-free bound on -log p of the held-out items, per item
+  double error = 0.0;        ///< standard error of its estimation; the same noise in all heats
+  torch::Tensor of_items{};  ///< [K] float64: nats of each held-out item
 };
 
 /// The recipe chosen for a task, and all that was found out on the way.

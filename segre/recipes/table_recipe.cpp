@@ -130,12 +130,13 @@ Choice decide(const RecipeTask& task) {
   }
   choice.heats = race(racers, *choice.data, task.device, kRaceShare * task.seconds, task.stop);
   const auto& heats = choice.heats;
-  size_t best = 0;
-  for (size_t k = 0; k < heats.size(); ++k) {
-    task.on_reason("race: " + describe(heats[k]));
-    if (heats[k].nats < heats[best].nats || !std::isfinite(heats[best].nats)) best = k;
-  }
-  task.on_reason(concat(heats[best].network, " is chosen: it has the fewest nats on held-out rows"));
+  for (const Heat& heat : heats) task.on_reason("race: " + describe(heat));
+  const size_t best = winner_of(heats);
+  const bool is_fewest =
+      std::all_of(heats.begin(), heats.end(), [&](const Heat& heat) { return !(heat.nats < heats[best].nats); });
+  task.on_reason(concat(
+      heats[best].network, " is chosen: ",
+      is_fewest ? "it has the fewest nats on held-out rows" : "nothing is certainly better, and it has more to learn"));
   choice.experiment = racers[best].experiment;
   choice.pace = racers[best].pace;
   return choice;

@@ -53,5 +53,21 @@ TEST(Race, NeedsHeldOutItems) {
             "a race needs held-out items");
 }
 
+// Nats of a hundred items: those of the first heat, and more by this much with noise.
+Heat heat_of(int64_t steps, double more, double noise) {
+  const auto items = torch::arange(100, torch::kFloat64);
+  const auto of_items = items.cos() + more + noise * (items * items).sin();
+  return {.steps = steps, .nats = of_items.mean().item<double>(), .of_items = of_items};
+}
+
+TEST(Race, WhatHasNothingMoreToLearnMustBeCertainlyBetter) {
+  // The noise has a standard deviation of about 0.7 of its size: an error of 0.07 over a hundred items.
+  EXPECT_EQ(winner_of({heat_of(9, 0.1, 1.0), heat_of(9, 1.0, 1.0), heat_of(0, 0.0, 0.0)}), 0);
+  EXPECT_EQ(winner_of({heat_of(9, 0.3, 1.0), heat_of(9, 1.0, 1.0), heat_of(0, 0.0, 0.0)}), 2);
+  EXPECT_EQ(winner_of({heat_of(9, 0.1, 1.0), heat_of(9, 0.0, 0.0)}), 1) << "both learn";
+  EXPECT_EQ(winner_of({heat_of(0, 0.0, 0.0)}), 0);
+  EXPECT_EQ(winner_of({heat_of(9, NAN, 1.0), heat_of(0, 0.0, 0.0)}), 1);
+}
+
 }  // namespace
 }  // namespace segre::race_test
