@@ -78,7 +78,7 @@ plan-demo:
 	@[ -e $(BUILD)/segre ] || echo 'The first run takes about 6 minutes on two cores: packages, LibTorch (0.55 GB),' \
 	  'compiling, and then the demo itself.'
 plan-test:
-	@[ -e $(BUILD)/segre_tests ] || echo 'The first run takes about 14 minutes on two cores: packages, LibTorch' \
+	@[ -e $(BUILD)/segre_tests ] || echo 'The first run takes about 20 minutes on two cores: packages, LibTorch' \
 	  '(0.55 GB), compiling, and then the tests themselves.'
 
 test: plan-test setup-test build python

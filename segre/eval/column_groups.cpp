@@ -146,4 +146,13 @@ torch::Tensor GroupedTable::labels(const torch::Tensor& values) const {
   return torch::stack(found, 1);
 }
 
+std::vector<double> sorted_known(const torch::Tensor& values) {
+  std::vector<double> known;
+  const auto all = values.contiguous();
+  for (int64_t k = 0; k < all.numel(); ++k)
+    if (const double value = all.const_data_ptr<double>()[k]; !std::isnan(value)) known.push_back(value);
+  std::sort(known.begin(), known.end());
+  return known;
+}
+
 }  // namespace segre

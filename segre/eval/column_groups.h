@@ -7,6 +7,9 @@
 
 namespace segre {
 
+/// The numbers among values [N] float64, those that are not NaN, ascending.
+std::vector<double> sorted_known(const torch::Tensor& values);
+
 /// How the numbers of a column are grouped.
 struct GroupOptions {
   double least_share = 0.005;  ///< of the rows that a recurring value has, to be a group of its own

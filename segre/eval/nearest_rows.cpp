@@ -7,19 +7,10 @@
 #include <unordered_set>
 
 #include "segre/core/parallel.h"
+#include "segre/eval/column_groups.h"
 
 namespace segre {
 namespace {
-
-// The known numbers of a column of the table, ascending.
-std::vector<double> sorted_known(const torch::Tensor& values) {
-  std::vector<double> known;
-  const auto all = values.contiguous();
-  for (int64_t k = 0; k < all.numel(); ++k)
-    if (const double value = all.const_data_ptr<double>()[k]; !std::isnan(value)) known.push_back(value);
-  std::sort(known.begin(), known.end());
-  return known;
-}
 
 constexpr float kMissing = 2.0f;  // as far from any rank as two labels are
 

@@ -51,15 +51,6 @@ struct Bars {
   bool are_labels() const { return at.empty(); }
 };
 
-std::vector<double> known_of(const torch::Tensor& values) {
-  std::vector<double> known;
-  const auto all = values.contiguous();
-  for (int64_t k = 0; k < all.numel(); ++k)
-    if (const double value = all.const_data_ptr<double>()[k]; !std::isnan(value)) known.push_back(value);
-  std::sort(known.begin(), known.end());
-  return known;
-}
-
 // Shares of values in the bins between edges; values outside go to the ends.
 std::vector<double> shares_in(const std::vector<double>& known, const std::vector<double>& edges) {
   std::vector<double> shares(edges.size() - 1, 0.0);
@@ -88,11 +79,11 @@ std::vector<double> edges_of(const ValueColumn& column, const std::vector<double
 
 Bars number_bars(const ValueColumn& column, const torch::Tensor& held_out, const torch::Tensor& samples) {
   Bars bars;
-  const auto real = known_of(held_out);
+  const auto real = sorted_known(held_out);
   if (real.empty()) return bars;
   const auto edges = edges_of(column, real);
   bars.held_out = shares_in(real, edges);
-  const auto drawn = known_of(samples);
+  const auto drawn = sorted_known(samples);
   bars.samples = drawn.empty() ? std::vector<double>(bars.held_out.size(), 0.0) : shares_in(drawn, edges);
   for (size_t k = 0; k + 1 < edges.size(); ++k) {
     bars.at.push_back(std::midpoint(edges[k], edges[k + 1]));

@@ -72,9 +72,9 @@ std::string compared_with_independent(const TrainResult& result) {
   if (lead.value < -kCertain * lead.error)
     return concat("this model is no good: held-out items have ", with_error({-lead.value, lead.error}, kDigitsUnknown),
                   " nats more than with independent ", variables);
-  return concat("no better than independent ", variables, " within the error (",
+  return concat("not certainly better than independent ", variables, " (",
                 with_error({std::abs(lead.value), lead.error}, kDigitsUnknown), " nats ",
-                lead.value < 0.0 ? "more" : "fewer", "): no dependence between them was found");
+                lead.value < 0.0 ? "more" : "fewer", "): too little to tell");
 }
 
 }  // namespace

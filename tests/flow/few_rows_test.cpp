@@ -95,6 +95,7 @@ struct Counted {
     flow.endpoint = counted(flow.endpoint);
     flow.velocity = counted(flow.velocity);
     flow.log_marginals = counted(flow.log_marginals);
+    flow.few_rows = std::make_shared<FewRows>();  // an oracle's own flow has whole blocks alone
   }
 
   Flow flow = flow_of(JointOracle(test::random_joint(test::mixed_space(), 3), make_e_geodesic(0.01)));

@@ -39,7 +39,7 @@ class Browser : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = std::make_unique<ScratchFolder>();
-    code_ = shell(concat(SEGRE_PROGRAM, " demo --out '", (*folder_ / "demo").string(),
+    code_ = shell(concat("'", SEGRE_PROGRAM, "' demo --out '", (*folder_ / "demo").string(),
                          "' --max-time 3s --count 20000 > /dev/null 2>&1"));
   }
   static void TearDownTestSuite() { folder_.reset(); }

@@ -11,7 +11,7 @@ inline Experiment tiny_experiment() {
   Experiment e;
   e.data = "coupled";
   e.net.kind = "mlp";
-  e.net.of<MlpOptions>().hidden = {8};
+  e.net.of<MlpOptions>().hidden.assign(1, 8);  // an initialiser list makes g++ 14 warn of memory out of bounds
   e.net.time_features = 2;
   e.train.batch = 32;
   e.train.steps = 12;
