@@ -103,7 +103,7 @@ class ColumnReader {
     if (text.find('|') != std::string::npos) {
       for (std::string piece : split(text, '|')) {
         for (size_t at = piece.find("%7C"); at != std::string::npos; at = piece.find("%7C", at + 1))
-          piece.replace(at, 3, "|");
+          piece = concat(piece.substr(0, at), '|', piece.substr(at + 3));
         add({.text = piece}, found, spans);
       }
       return;

@@ -57,7 +57,11 @@ TEST(Race, NeedsHeldOutItems) {
 Heat heat_of(int64_t steps, double more, double noise) {
   const auto items = torch::arange(100, torch::kFloat64);
   const auto of_items = items.cos() + more + noise * (items * items).sin();
-  return {.steps = steps, .nats = of_items.mean().item<double>(), .of_items = of_items};
+  Heat heat;
+  heat.steps = steps;
+  heat.nats = of_items.mean().item<double>();
+  heat.of_items = of_items;
+  return heat;
 }
 
 TEST(Race, WhatHasNothingMoreToLearnMustBeCertainlyBetter) {
