@@ -95,8 +95,7 @@ class SampleOutput {
   void check(const Space& space, int64_t count) const {
     if (file_) check_label_format(format_, "--out", name_, space, count);
   }
-  SampleRunResult fill(const Session& session, const SampleRequest& request,
-                       const std::optional<BinValues>& numbers) {
+  SampleRunResult fill(const Session& session, const SampleRequest& request, const std::optional<BinValues>& numbers) {
     const Space& space = session.space();
     const LoadedRun& run = session.run();
     const auto& [count, options, seed, condition, as_numbers] = request;

@@ -101,9 +101,8 @@ JudgedColumn judge_column(const std::string& name, const ColumnValues& values, i
   const bool is_number =
       kind == Kind::whole || kind == Kind::fractions;  // pandas writes 1.0, 2.0 where some are missing
   const bool is_loose = is_crowded && kind == Kind::whole;
-  const bool is_identifier = kind == Kind::text
-                                 ? is_crowded || are_own
-                                 : is_number && all_differ && count_rows(values.dictionary, !is_loose);
+  const bool is_identifier =
+      kind == Kind::text ? is_crowded || are_own : is_number && all_differ && count_rows(values.dictionary, !is_loose);
   if (!is_crowded && !is_measured && !is_identifier) return judged;
   judged.looks = is_identifier ? Looks::identifier : kind == Kind::dates ? Looks::date : Looks::measurement;
   if (values.is_full) {

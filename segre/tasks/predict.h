@@ -68,11 +68,11 @@ struct PredictedItems {
 /// Predictions as a result.
 struct Predicted {
   Space space;
-  int64_t variable;                  ///< the one predicted
-  PredictedItems items;              ///< all of them; of several ranks rank 0 alone has them
-  PredictionQuality quality;         ///< of those whose truth is known
+  int64_t variable;                            ///< the one predicted
+  PredictedItems items;                        ///< all of them; of several ranks rank 0 alone has them
+  PredictionQuality quality;                   ///< of those whose truth is known
   std::optional<ConditionReport> condition{};  ///< of the request, if it states one
-  std::vector<std::string> notes{};  ///< what the caller should know about the request, each once
+  std::vector<std::string> notes{};            ///< what the caller should know about the request, each once
 };
 
 /// Predicts a variable for items, wherever they come from, with the completer that options_of describes. Calls `use`

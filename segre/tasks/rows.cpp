@@ -206,9 +206,8 @@ Json cell_of(const Space& space, int64_t variable, const std::string& text) {
   const Bins* bins = space.bins(variable);
   const auto number = bins != nullptr && bins->unit == Bins::Unit::number ? parse_number(text) : std::nullopt;
   if (!number) return text;
-  return text.find_first_of(".e") == std::string::npos && std::abs(*number) < 1e15
-             ? Json(static_cast<int64_t>(*number))
-             : Json(*number);
+  return text.find_first_of(".e") == std::string::npos && std::abs(*number) < 1e15 ? Json(static_cast<int64_t>(*number))
+                                                                                   : Json(*number);
 }
 
 }  // namespace segre

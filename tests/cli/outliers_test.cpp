@@ -229,7 +229,8 @@ TEST(CliOutliersOfNumbers, ValuesThatTrainingNeverReachedAreNamedAndThoseFarAway
     EXPECT_LT(std::stod(rows[k].fields[5]), 100.0);
   }
   EXPECT_TRUE(contains(result.out, " age = 1e9, not 17 to 96 ")) << result.out;
-  EXPECT_TRUE(contains(result.err, (folder / "new.csv").string() + ":4 age = 1e9 (17 to 96, 1e+09 above)")) << result.err;
+  EXPECT_TRUE(contains(result.err, (folder / "new.csv").string() + ":4 age = 1e9 (17 to 96, 1e+09 above)"))
+      << result.err;
   EXPECT_TRUE(contains(result.err,
                        "3 of 6 rows have values outside the range of training, which the model sees as the "
                        "nearest interval; 2 of them by more than the width of that interval: ranked "

@@ -48,9 +48,10 @@ std::vector<std::pair<std::string, Sample>> columns() {
           {"hundreds", sample_of([](double u) { return fixed(100.0 * std::round(90.0 * skewed(u)), 0); })},
           {"floats", sample_of([](double u) { return u < 0.1 ? "0" : fixed(skewed(u) / 3.0, 18); })},
           {"both signs", sample_of([](double u) { return fixed(20.0 * (u - 0.5) * skewed(u), 3); })},
-          {"dates", sample_of([](double u) { return concat("20", 10 + static_cast<int>(u * 89), "-0",
-                                                           1 + static_cast<int>(u * 8000) % 9, "-1",
-                                                           static_cast<int>(u * 80000) % 10); })}};
+          {"dates", sample_of([](double u) {
+             return concat("20", 10 + static_cast<int>(u * 89), "-0", 1 + static_cast<int>(u * 8000) % 9, "-1",
+                           static_cast<int>(u * 80000) % 10);
+           })}};
 }
 
 std::vector<Bins::Place> places(const Bins& levels) {
@@ -132,7 +133,8 @@ TEST(NumberLevels, DrawWhatSuchDataHave) {
       }
   }
   const Bins hundreds = columns()[2].second.levels();
-  for (int k = 0; k < 100; ++k) EXPECT_EQ(std::fmod(std::stod(hundreds.draw(hundreds.place(4321.0), k / 100.0)), 100.0), 0.0);
+  for (int k = 0; k < 100; ++k)
+    EXPECT_EQ(std::fmod(std::stod(hundreds.draw(hundreds.place(4321.0), k / 100.0)), 100.0), 0.0);
 }
 
 // Values on a grid, each with the density of its level times the grid's step, sum to 1 in each level.
@@ -157,7 +159,8 @@ TEST(NumberLevels, DensityOfALevelIntegratesToOne) {
       const double unit = levels.unit == Bins::Unit::day ? 86'400.0 : 1.0;
       const double most = std::round((high - low) / unit / step) + 1.0;
       for (double u = 0.5 / (8.0 * most); u < 1.0; u += 1.0 / (8.0 * most)) values.insert(levels.draw(place, u));
-      EXPECT_NEAR(density * step * static_cast<double>(values.size()), 1.0, 1e-9) << name << " in " << low << ", " << high;
+      EXPECT_NEAR(density * step * static_cast<double>(values.size()), 1.0, 1e-9)
+          << name << " in " << low << ", " << high;
     }
   }
 }

@@ -17,9 +17,7 @@
 namespace segre::recipe_test {
 namespace {
 
-Space image(int64_t height, int64_t width, int64_t n_labels = 2) {
-  return Space::image(height, width, n_labels);
-}
+Space image(int64_t height, int64_t width, int64_t n_labels = 2) { return Space::image(height, width, n_labels); }
 
 Space table(int64_t columns) {
   std::vector<Variable> variables;
@@ -52,8 +50,7 @@ TEST(Recipe, ImagesOfAnySizeGetAUnet) {
 TEST(Recipe, LargeImagesGetAUnet) { expect_works(image(128, 256, 8), "unet"); }
 
 TEST(Recipe, FewVariablesGetAMixture) {
-  for (const Space& space : {table(1), table(8), Space::sequence(2, 91)})
-    expect_works(space, "latent_class");
+  for (const Space& space : {table(1), table(8), Space::sequence(2, 91)}) expect_works(space, "latent_class");
 }
 
 TEST(Recipe, TheOthersGetAResidualNetworkOnTheCpuAndATransformerOnAGpu) {

@@ -108,13 +108,9 @@ TEST(Relabel, NumbersOfImagesAndSequencesAreThemselvesHoweverManyThereAre) {
 
 TEST(Relabel, ANumberThatTrainingNeverSawIsNamedWithItsPlace) {
   const auto labels = torch::tensor({{0, 1, 2, 1, 0, 1}, {0, 1, 2, 1, 4, 3}}, torch::kUInt8);
-  EXPECT_EQ(input_error([&] {
-              relabel(Space::image(2, 3, 3), Space::image(2, 3, 5), labels, "t");
-            }),
+  EXPECT_EQ(input_error([&] { relabel(Space::image(2, 3, 3), Space::image(2, 3, 5), labels, "t"); }),
             concat("t: item 1: row 1, column 1: label '4', which training never saw; it has 0 to 2", kDeclareNumber));
-  EXPECT_EQ(input_error([&] {
-              relabel(Space::sequence(6, 2), Space::sequence(6, 5), labels, "t");
-            }),
+  EXPECT_EQ(input_error([&] { relabel(Space::sequence(6, 2), Space::sequence(6, 5), labels, "t"); }),
             concat("t: item 0: position 2: label '2', which training never saw; it has 0 to 1", kDeclareNumber));
 }
 
@@ -153,8 +149,7 @@ TEST(Relabel, NumbersMeetNamesByTheirOrder) {
 TEST(Relabel, RefusesAnotherShape) {
   const Space image = Space::image(2, 2, 2);
   const auto labels = torch::zeros({1, 4}, torch::kInt64);
-  for (const Space& from :
-       {Space::image(1, 4, 2), Space::sequence(4, 2), test::binary_space(4)}) {
+  for (const Space& from : {Space::image(1, 4, 2), Space::sequence(4, 2), test::binary_space(4)}) {
     const std::string message = input_error([&] { relabel(image, from, labels, "t"); });
     EXPECT_TRUE(message.starts_with("t: " + from.describe() + ", expected " + image.describe())) << message;
   }
