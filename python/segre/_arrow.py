@@ -23,13 +23,13 @@ class Frame:
     """What a frame was: the library that it was of, ``"pyarrow"`` or ``"polars"``, and the types of its columns."""
 
     def __init__(self, library: str, schema: Any) -> None:
-        self.library = library
+        self.package = library
         self.schema = schema
 
     def text(self) -> str:
         """As in a run's frame.json."""
         schema = base64.b64encode(self.schema.serialize().to_pybytes()).decode()
-        return json.dumps({"library": self.library, "schema": schema})
+        return json.dumps({"library": self.package, "schema": schema})
 
     @classmethod
     def read(cls, file: Path) -> Frame | None:
@@ -48,14 +48,14 @@ class Frame:
 
     def untyped(self) -> Frame:
         """For results that have other columns: a frame of the same library."""
-        return Frame(self.library, [])
+        return Frame(self.package, [])
 
     def again(self, table: Any) -> Any:
         """A DataFrame, or columns, as a frame of this kind, whose columns have their types if these can hold the
         values. The draws of a completion, a level of the index, become the first column."""
         if isinstance(table, list):
             return [self.again(one) for one in table]
-        pyarrow = _pyarrow(self.library)
+        pyarrow = _pyarrow(self.package)
         fields = {field.name: field for field in self.schema}
         arrays, made = [], []
         for name, values in _columns(table):
@@ -66,7 +66,7 @@ class Frame:
             arrays.append(array)
             made.append(field.with_nullable(True))
         result = pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(made))
-        if self.library != "polars":
+        if self.package != "polars":
             return result
         import polars
 
